@@ -1,0 +1,230 @@
+package churn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fibchurn/internal/rtnl"
+	"fibchurn/ns"
+	"fibchurn/results"
+)
+
+// ErrCheck is wrapped by the error of a run whose table was not what was asked
+// for: the run is recorded, unverified, and no sample.
+var ErrCheck = errors.New("a check failed")
+
+// A Runner executes workloads, each run in a fresh namespace.
+type Runner struct {
+	Environment results.Environment
+	Boot        string // the kernel's boot_id
+	Observers   []Observer
+}
+
+// Run executes one run of w. The record is returned also with an error: of a run
+// that failed a check, unverified; of one whose context was cancelled, partial,
+// with the phases that had ended (the kernel may still be at work in the phase in
+// flight: a system call cannot be taken back).
+func (r *Runner) Run(ctx context.Context, w Workload, number int) (*results.Run, error) {
+	spec, err := json.Marshal(w.Spec())
+	if err != nil {
+		return nil, fmt.Errorf("encode the spec: %w", err)
+	}
+	plan, err := w.Plan()
+	if err != nil {
+		return nil, err
+	}
+	e := &execution{plan: plan, observers: r.Observers, run: results.Run{
+		Schema: results.Schema, Time: time.Now().UTC(),
+		Command: w.Command(), Cell: w.Cell(), Run: number, Boot: r.Boot,
+		Spec: spec, Environment: r.Environment,
+		Phases: []results.Phase{}, Warnings: []results.Warning{},
+	}}
+	done := make(chan error, 1)
+	go func() { done <- e.execute() }()
+	select {
+	case err := <-done:
+		return e.record(false), err
+	case <-ctx.Done():
+		return e.record(true), ctx.Err()
+	}
+}
+
+// An execution is a run under way. Its record is guarded, so that an abort can
+// take a copy at any time.
+type execution struct {
+	plan      *Plan
+	observers []Observer
+
+	mu  sync.Mutex
+	run results.Run
+}
+
+// record is a copy of the record as it stands.
+func (e *execution) record(partial bool) *results.Run {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	run := e.run
+	run.Phases = append([]results.Phase{}, e.run.Phases...)
+	run.Warnings = append([]results.Warning{}, e.run.Warnings...)
+	run.Partial = partial
+	return &run
+}
+
+// update changes the record.
+func (e *execution) update(f func(*results.Run)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	f(&e.run)
+}
+
+func (e *execution) execute() (err error) {
+	n, err := ns.New()
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	c, err := n.Dial()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if e.plan.Close != nil {
+		defer func() { err = errors.Join(err, e.plan.Close()) }()
+	}
+	if err := e.plan.Configure(n); err != nil {
+		return err
+	}
+	if !settle() {
+		e.update(func(run *results.Run) {
+			run.Warnings = append(run.Warnings, results.Warning{Kind: "unsettled", Text: "the kernel has no membarrier(2) to wait for grace periods with: what one run leaves to RCU may weigh on the next"})
+		})
+	}
+	for _, o := range e.observers {
+		if err := o.Start(n); err != nil {
+			return err
+		}
+	}
+	if err := e.phases(n, c); err != nil {
+		return err
+	}
+	var stop error
+	e.update(func(run *results.Run) {
+		for _, o := range e.observers {
+			stop = errors.Join(stop, o.Stop(run))
+		}
+		run.Verified = stop == nil
+	})
+	return stop
+}
+
+// phases runs the plan with the garbage collector held off: it runs before the
+// first phase instead.
+func (e *execution) phases(n *ns.Namespace, c *rtnl.Conn) error {
+	runtime.GC()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	for _, ph := range e.plan.Phases {
+		var cost rtnl.Cost
+		err := n.Do(func() (err error) {
+			cost, err = ph.execute(c)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("phase %s: %w", ph.Name, err)
+		}
+		e.update(func(run *results.Run) {
+			run.Phases = append(run.Phases, phaseRecord(ph, cost))
+			run.Warnings = append(run.Warnings, preempted(ph, cost)...)
+		})
+		if err := e.inspect(n, c, ph); err != nil {
+			return fmt.Errorf("phase %s: %w", ph.Name, err)
+		}
+	}
+	return nil
+}
+
+// execute sends the phase's requests from the calling thread.
+func (ph *Phase) execute(c *rtnl.Conn) (rtnl.Cost, error) {
+	if ph.Timed != nil {
+		return ph.Timed()
+	}
+	out, err := c.Send(&ph.Batch, ph.PerCall, rtnl.AckLast)
+	if err == nil && len(out.Failures) > 0 {
+		err = fmt.Errorf("%s: %w", ph.Describe(out.Failures[0].Request), out.Err())
+	}
+	return out.Cost, err
+}
+
+// inspect takes the trie's shape and counts what is there, between phases.
+func (e *execution) inspect(n *ns.Namespace, c *rtnl.Conn, ph *Phase) error {
+	last := ph == e.plan.Phases[len(e.plan.Phases)-1]
+	if ph.Loaded || last {
+		tables, err := n.Tables()
+		if err != nil {
+			return err
+		}
+		e.update(func(run *results.Run) {
+			if last {
+				run.Trie.After = tables
+			} else {
+				run.Trie.Before = tables
+			}
+		})
+	}
+	if ph.Check == nil {
+		return nil
+	}
+	inv, err := takeInventory(c, e.plan.Families)
+	if err != nil {
+		return err
+	}
+	checks := ph.Check(inv)
+	e.update(func(run *results.Run) { run.Checks = append(run.Checks, checks...) })
+	for _, check := range checks {
+		if !check.OK() {
+			return fmt.Errorf("%w: %s: %d instead of %d", ErrCheck, check.Name, check.Got, check.Want)
+		}
+	}
+	return nil
+}
+
+func phaseRecord(ph *Phase, cost rtnl.Cost) results.Phase {
+	ops := int64(ph.Batch.Len())
+	if ph.Timed != nil {
+		ops = cost.Calls
+	}
+	return results.Phase{
+		Name: ph.Name, Ops: ops, Subnets: ph.Subnets,
+		Wall: cost.Wall.Nanoseconds(), User: cost.User.Nanoseconds(), System: cost.System.Nanoseconds(),
+		Blocked:           max(0, cost.Wall-cost.User-cost.System).Nanoseconds(),
+		VoluntarySwitches: cost.VoluntarySwitches, InvoluntarySwitches: cost.InvoluntarySwitches,
+	}
+}
+
+func preempted(ph *Phase, cost rtnl.Cost) []results.Warning {
+	if cost.InvoluntarySwitches == 0 {
+		return nil
+	}
+	return []results.Warning{{Kind: "preempted", Text: "other work took the CPU from the timed thread during " + ph.Name + "; that time is in wall and blocked"}}
+}
+
+// settle waits for two grace periods (MEMBARRIER_CMD_GLOBAL is synchronize_rcu,
+// kernel/sched/membarrier.c), so that what the previous run left to RCU is
+// underway or done before this one's clock starts. It reports whether the kernel
+// could (CONFIG_MEMBARRIER, no nohz_full CPUs).
+func settle() bool {
+	const global = 1 // MEMBARRIER_CMD_GLOBAL
+	for range 2 {
+		if _, _, errno := unix.Syscall(unix.SYS_MEMBARRIER, global, 0, 0); errno != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,68 @@
+package churn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"fibchurn/results"
+)
+
+// A Session measures several cells against each other: Runs rounds, each with one
+// run of every cell in an order drawn anew from Seed, after Warmup rounds that are
+// not recorded.
+type Session struct {
+	Runner *Runner
+	Cells  []Workload
+	Runs   int
+	Warmup int
+	Seed   uint64
+
+	// Emit takes every recorded run. An error ends the session.
+	Emit func(*results.Run) error
+	// Progress is told before every run how many have ended, of how many.
+	Progress func(done, total int, w Workload)
+}
+
+// ErrStopped is returned by Measure where stop was cancelled before all runs had
+// been made: those made are complete.
+var ErrStopped = errors.New("interrupted")
+
+// Measure executes the session. Cancelling stop ends it after the run in flight;
+// cancelling abort ends it at once, with the run in flight emitted as partial.
+func (s *Session) Measure(stop, abort context.Context) error {
+	order := rand.New(rand.NewPCG(s.Seed, 0))
+	total, done := (s.Warmup+s.Runs)*len(s.Cells), 0
+	for round := 1 - s.Warmup; round <= s.Runs; round++ {
+		for _, i := range order.Perm(len(s.Cells)) {
+			if stop.Err() != nil {
+				return ErrStopped
+			}
+			s.Progress(done, total, s.Cells[i])
+			if err := s.one(abort, s.Cells[i], round); err != nil {
+				return err
+			}
+			done++
+		}
+	}
+	s.Progress(done, total, nil)
+	return nil
+}
+
+// one makes a run and emits it, unless it belongs to the warm-up and went well.
+func (s *Session) one(abort context.Context, w Workload, round int) error {
+	run, err := s.Runner.Run(abort, w, round)
+	if run != nil && (round > 0 || errors.Is(err, ErrCheck)) {
+		if emitErr := s.Emit(run); emitErr != nil {
+			return errors.Join(err, emitErr)
+		}
+	}
+	if err != nil && abort.Err() != nil {
+		return ErrStopped
+	}
+	if err != nil {
+		return fmt.Errorf("%s, cell %s, run %d: %w", w.Command(), w.Cell(), round, err)
+	}
+	return nil
+}

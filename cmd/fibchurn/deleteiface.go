@@ -1,0 +1,92 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"fibchurn/churn"
+	"fibchurn/ns"
+)
+
+func (p *program) deleteIface() *cli.Command {
+	subnets, ifaces := count(8192), count(1)
+	return &cli.Command{
+		Name:  "delete-iface",
+		Usage: "time the removal of interfaces that carry local subnets",
+		Description: "Gives an interface N addresses, each in a subnet of its own, and removes it; beside it,\n" +
+			"an interface with N routes, and an empty one as the calibration. Every run has a fresh\n" +
+			"network namespace.",
+		Flags: append([]cli.Flag{
+			&cli.GenericFlag{Name: "subnets", Aliases: []string{"n"}, Value: &subnets, Usage: "local subnets (or routes) on every interface, of each family"},
+			&cli.StringSliceFlag{Name: "as", Usage: "what the interface carries: " + strings.Join(churn.Loads(), ", ") + " (repeatable; default: addrs, routes, empty)"},
+			&cli.GenericFlag{Name: "ifaces", Value: &ifaces, Usage: "interfaces, removed in one batch"},
+			&cli.IntFlag{Name: "prefix-len", Usage: "prefix length of the subnets (default: 24 and 64; what is needed for secondaries)"},
+			&cli.StringFlag{Name: "setup", Value: "down", Usage: "add addresses before the link comes up (down) or after (up)"},
+			&cli.BoolFlag{Name: "down-first", Usage: "take the link down, as a phase of its own, before removing it"},
+			&cli.StringFlag{Name: "link-kind", Value: ns.KindAuto, Usage: "auto, " + strings.Join(ns.Kinds(), ", ")},
+		}, measureFlags()...),
+		OnUsageError:           onUsageError,
+		UseShortOptionHandling: true,
+		HideHelpCommand:        true,
+		Action: func(c *cli.Context) error {
+			m, err := measureOf(c)
+			if err != nil {
+				return err
+			}
+			specs, err := deleteIfaceSpecs(c, m)
+			if err != nil {
+				return err
+			}
+			return p.measure(m, specs[0].LinkKind, func(kind string) []churn.Workload {
+				cells := make([]churn.Workload, len(specs))
+				for i, s := range specs {
+					s.LinkKind = kind
+					cells[i] = s
+				}
+				return cells
+			})
+		},
+	}
+}
+
+// deleteIfaceSpecs turns the flags into one valid spec a cell.
+func deleteIfaceSpecs(c *cli.Context, m *measure) ([]*churn.DeleteIfaceSpec, error) {
+	if err := noArguments(c); err != nil {
+		return nil, err
+	}
+	kind := c.String("link-kind")
+	if kind != ns.KindAuto && !slices.Contains(ns.Kinds(), kind) {
+		return nil, usageErrorf("--link-kind %s: must be auto, %s", kind, strings.Join(ns.Kinds(), ", "))
+	}
+	if c.IsSet("prefix-len") && c.Int("prefix-len") == 0 {
+		return nil, usageErrorf("--prefix-len 0: a subnet of everything is not local")
+	}
+	loads := c.StringSlice("as")
+	if len(loads) == 0 {
+		loads = []string{"addrs", "routes", "empty"}
+	}
+	var specs []*churn.DeleteIfaceSpec
+	for i, load := range loads {
+		if slices.Contains(loads[:i], load) {
+			return nil, usageErrorf("--as %s: given twice", load)
+		}
+		s := &churn.DeleteIfaceSpec{
+			Load:      load,
+			Subnets:   int(*c.Generic("subnets").(*count)),
+			Ifaces:    int(*c.Generic("ifaces").(*count)),
+			Families:  m.families,
+			PrefixLen: c.Int("prefix-len"),
+			LinkKind:  kind,
+			Setup:     c.String("setup"),
+			DownFirst: c.Bool("down-first"),
+			Seed:      m.seed,
+		}
+		if err := s.Validate(); err != nil {
+			return nil, usageErrorf("%v", err)
+		}
+		specs = append(specs, s)
+	}
+	return specs, nil
+}

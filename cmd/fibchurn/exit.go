@@ -1,0 +1,58 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"fibchurn/churn"
+	"fibchurn/ns"
+)
+
+// Exit codes. 4 is kselftest's for a skip.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitUnsupported = 4
+	exitInterrupted = 130
+)
+
+// A usageError is a command line that cannot be what was meant.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+func usageErrorf(format string, a ...any) error {
+	return &usageError{fmt.Sprintf(format, a...)}
+}
+
+// A childExit is the exit code of the program executed again in a user
+// namespace, which has said all there was to say.
+type childExit int
+
+func (e childExit) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// exitCode prints an error on one line and classifies it.
+func exitCode(err error, stderr io.Writer) int {
+	if err == nil {
+		return exitOK
+	}
+	var child childExit
+	if errors.As(err, &child) {
+		return int(child)
+	}
+	fmt.Fprintln(stderr, "fibchurn:", strings.ReplaceAll(err.Error(), "\n", "; "))
+	var usage *usageError
+	var unsupported *ns.UnsupportedError
+	switch {
+	case errors.Is(err, churn.ErrStopped):
+		return exitInterrupted
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.As(err, &unsupported):
+		return exitUnsupported
+	}
+	return exitFailed
+}

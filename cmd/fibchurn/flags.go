@@ -1,0 +1,76 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/urfave/cli/v2"
+)
+
+// measureFlags are the flags of every command that measures. They may stand
+// before the command too.
+func measureFlags() []cli.Flag {
+	runs, warmup := count(10), count(1)
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "4", Aliases: []string{"ipv4"}, Usage: "IPv4 (the default)"},
+		&cli.BoolFlag{Name: "6", Aliases: []string{"ipv6"}, Usage: "IPv6; with -4, both"},
+		&cli.GenericFlag{Name: "runs", Aliases: []string{"r"}, Value: &runs, Usage: "measured runs of every cell"},
+		&cli.GenericFlag{Name: "warmup", Value: &warmup, Usage: "rounds before them that are not counted"},
+		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of the order of the runs"},
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "append one JSON line a run to `FILE`"},
+		&cli.BoolFlag{Name: "json", Aliases: []string{"j"}, Usage: "print the JSON lines instead of the table"},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress and no notes on stderr"},
+		&cli.StringFlag{Name: "color", Value: "auto", Usage: "auto, always or never; NO_COLOR is honoured"},
+	}
+}
+
+// A measure holds the values of measureFlags.
+type measure struct {
+	families     []int
+	runs, warmup int
+	seed         uint64
+	output       string
+	json, quiet  bool
+	color        string
+}
+
+func measureOf(c *cli.Context) (*measure, error) {
+	m := &measure{
+		runs:   int(*at(c, "runs").Generic("runs").(*count)),
+		warmup: int(*at(c, "warmup").Generic("warmup").(*count)),
+		seed:   at(c, "seed").Uint64("seed"),
+		output: at(c, "output").String("output"),
+		json:   at(c, "json").Bool("json"),
+		quiet:  at(c, "quiet").Bool("quiet"),
+		color:  at(c, "color").String("color"),
+	}
+	if at(c, "4").Bool("4") {
+		m.families = append(m.families, 4)
+	}
+	if at(c, "6").Bool("6") {
+		m.families = append(m.families, 6)
+	}
+	if len(m.families) == 0 {
+		m.families = []int{4}
+	}
+	const most = 1_000_000
+	switch {
+	case m.runs < 1 || m.runs > most:
+		return nil, usageErrorf("--runs %d: must be 1 to %d", m.runs, most)
+	case m.warmup > most:
+		return nil, usageErrorf("--warmup %d: must be at most %d", m.warmup, most)
+	case !slices.Contains([]string{"auto", "always", "never"}, m.color):
+		return nil, usageErrorf("--color %s: must be auto, always or never", m.color)
+	}
+	return m, nil
+}
+
+// at is the context, of the command or of the program before it, in which a
+// flag was given.
+func at(c *cli.Context, name string) *cli.Context {
+	for _, ctx := range c.Lineage() {
+		if ctx.Command != nil && slices.Contains(ctx.LocalFlagNames(), name) {
+			return ctx
+		}
+	}
+	return c
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"fibchurn/churn"
+	"fibchurn/internal/machine"
+	"fibchurn/ns"
+)
+
+// measure runs a session and renders what came of it. cells builds the
+// workloads for the link kind that --link-kind came to.
+func (p *program) measure(m *measure, kind string, cells func(kind string) []churn.Workload) (err error) {
+	if again, err := p.inUserNamespace(); again {
+		return err
+	}
+	out, err := p.open(m)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := out.close(); err == nil {
+			err = closeErr
+		}
+	}()
+	chosen, err := ns.ChooseKind(kind)
+	if err != nil {
+		return err
+	}
+	if kind == ns.KindAuto && chosen != ns.Kinds()[0] && !m.quiet {
+		fmt.Fprintf(p.stderr, "fibchurn: this kernel makes no %s interfaces; using %s\n", ns.Kinds()[0], chosen)
+	}
+	env := machine.Environment(machine.Version())
+	env.LinkKind, env.LinkAuto, env.Rootless = chosen, kind == ns.KindAuto, machine.Rootless()
+
+	stop, abort, release := interrupts(p.stderr)
+	defer release()
+	bar := newProgress(p.stderr, m.quiet)
+	session := churn.Session{
+		Runner: &churn.Runner{Environment: env, Boot: machine.Boot(), Observers: []churn.Observer{&loadWatch{environment: machine.Warnings(env)}}},
+		Cells:  cells(chosen), Runs: m.runs, Warmup: m.warmup, Seed: m.seed,
+		Emit: out.emit, Progress: bar.show,
+	}
+	err = session.Measure(stop, abort)
+	bar.clear()
+	if renderErr := out.render(); err == nil {
+		err = renderErr
+	}
+	return err
+}
+
+// colored decides about escape sequences on f.
+func colored(mode string, f any) bool {
+	switch {
+	case mode == "always":
+		return true
+	case mode == "never" || os.Getenv("NO_COLOR") != "":
+		return false
+	}
+	return isTerminal(f)
+}

@@ -1,0 +1,239 @@
+package machine
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"fibchurn/results"
+)
+
+const (
+	// jiffy is the unit of /proc/stat: USER_HZ is 100 on every architecture that
+	// Go runs on, whatever the kernel's own tick.
+	jiffy = 10 * time.Millisecond
+	// jiffySlack is by how many jiffies a difference of two snapshots may be off.
+	jiffySlack = 2
+	// shortestJudged is the shortest stretch that jiffies say something about.
+	shortestJudged = 10 * jiffy
+	// stealLimit is the share of the wanted CPU time above which steal is reported.
+	stealLimit = 0.01
+	// loadLimit is the share of one core above which other work is reported.
+	loadLimit = 0.10
+)
+
+// A Load is a snapshot of how busy the machine has been since it was booted. The
+// zero Load knows nothing.
+type Load struct {
+	taken time.Time
+	stat  cpuStat
+	tasks int // running or runnable, the one that asked included
+	err   error
+}
+
+// cpuStat is the sum over all CPUs in /proc/stat, in jiffies (show_stat,
+// fs/proc/stat.c).
+type cpuStat struct {
+	busy  uint64 // user, nice, system, irq, softirq; guests are part of user
+	steal uint64 // wanted, but the hypervisor ran something else
+	cpus  int    // online
+}
+
+// Snapshot reads /proc/stat and /proc/loadavg. It takes some 50 microseconds on a
+// small machine; on one with hundreds of CPUs the kernel sums up all its
+// interrupts for it. What fails is kept, and said by Since.
+func Snapshot() Load { return snapshot(running) }
+
+func snapshot(t tree) Load {
+	buffer := make([]byte, 16<<10)
+	stat, err := readStat(t, buffer)
+	if err != nil {
+		return Load{err: err}
+	}
+	tasks, err := readTasks(t, buffer)
+	return Load{taken: time.Now(), stat: stat, tasks: tasks, err: err}
+}
+
+func readStat(t tree, buffer []byte) (cpuStat, error) {
+	text, err := readInto(t, "proc/stat", buffer)
+	if err != nil {
+		return cpuStat{}, err
+	}
+	return parseStat(text)
+}
+
+func readTasks(t tree, buffer []byte) (int, error) {
+	text, err := readInto(t, "proc/loadavg", buffer)
+	if err != nil {
+		return 0, err
+	}
+	return parseLoadavg(text)
+}
+
+// readInto reads the beginning of a file with one call; with the lines of the
+// CPUs, that is all that is needed of /proc/stat (of some 200 CPUs).
+func readInto(t tree, name string, buffer []byte) ([]byte, error) {
+	f, err := os.Open(t.path(name))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	n, err := f.Read(buffer)
+	if n == 0 && err != nil {
+		return nil, fmt.Errorf("read %s: %w", f.Name(), err)
+	}
+	return buffer[:n], nil
+}
+
+// statFields is how many figures the first line of /proc/stat has at least, up to
+// steal (since Linux 2.6.11).
+const statFields = 8
+
+func parseStat(text []byte) (cpuStat, error) {
+	var stat cpuStat
+	first, rest, _ := bytes.Cut(text, []byte("\n"))
+	values, found := bytes.CutPrefix(first, []byte("cpu "))
+	if !found {
+		return stat, errors.New("/proc/stat does not begin with the sum over the CPUs")
+	}
+	var v [statFields]uint64
+	n := 0
+	for field := range bytes.FieldsSeq(values) {
+		if n == len(v) {
+			break
+		}
+		value, err := strconv.ParseUint(string(field), 10, 64)
+		if err != nil {
+			return stat, fmt.Errorf("/proc/stat has %q for a number", field)
+		}
+		v[n] = value
+		n++
+	}
+	if n < len(v) {
+		return stat, fmt.Errorf("/proc/stat has %d figures for the CPUs, want %d", n, len(v))
+	}
+	stat.busy = v[0] + v[1] + v[2] + v[5] + v[6]
+	stat.steal = v[7]
+	for line := range bytes.Lines(rest) {
+		if !bytes.HasPrefix(line, []byte("cpu")) {
+			break
+		}
+		stat.cpus++
+	}
+	return stat, nil
+}
+
+// parseLoadavg returns the number of tasks that run or could, from "0.02 0.03 0.00
+// 1/87 4801" (loadavg_proc_show, fs/proc/loadavg.c).
+func parseLoadavg(text []byte) (int, error) {
+	fields := bytes.Fields(text)
+	if len(fields) < 4 {
+		return 0, errors.New("/proc/loadavg has too few fields")
+	}
+	running, _, found := bytes.Cut(fields[3], []byte("/"))
+	n, err := strconv.ParseUint(string(running), 10, 31)
+	if !found || err != nil {
+		return 0, fmt.Errorf("/proc/loadavg has %q for the tasks", fields[3])
+	}
+	return int(n), nil
+}
+
+// Since says what disturbed the stretch between two snapshots, of which before is
+// the earlier. own is the CPU time, user and system, that the caller itself used
+// in between (getrusage, RUSAGE_SELF, and RUSAGE_CHILDREN where it started some).
+// The kinds are
+//
+//	steal  the hypervisor withheld more than 1 % of the CPU time that was wanted
+//	load   other work took more than a tenth of a core, or more tasks than there
+//	       are CPUs wanted to run both times
+//
+// /proc/stat counts in 10 ms, so two of these are allowed for, and a stretch under
+// 100 ms is not judged by it. Work that the kernel does for the caller in threads
+// of its own, such as removing a namespace, counts as other work.
+func (l Load) Since(before Load, own time.Duration) []results.Warning {
+	if err := errors.Join(before.err, l.err); err != nil || before.taken.IsZero() || l.taken.IsZero() {
+		text := "How busy the machine was is unknown."
+		if err != nil {
+			text = "How busy the machine was is unknown: " + err.Error() + "."
+		}
+		return []results.Warning{{Kind: "load", Text: text}}
+	}
+	var warnings []results.Warning
+	wall := l.taken.Sub(before.taken)
+	if wall >= shortestJudged {
+		warnings = appendSteal(warnings, "steal", "in this run", difference(l.stat, before.stat))
+	}
+	if text := l.loadText(before, wall, own); text != "" {
+		warnings = append(warnings, results.Warning{Kind: "load", Text: text})
+	}
+	return warnings
+}
+
+// SinceBoot says whether this virtual machine lost more than 1 % of the CPU time it
+// wanted since it was booted: kind "virtual". Such a machine has neighbours, even
+// where they were quiet during a run.
+func (l Load) SinceBoot() []results.Warning {
+	return appendSteal(nil, "virtual", "since it was booted", l.stat)
+}
+
+func appendSteal(warnings []results.Warning, kind, when string, s cpuStat) []results.Warning {
+	share := stealShare(s)
+	if s.steal < jiffySlack || share <= stealLimit {
+		return warnings
+	}
+	return append(warnings, results.Warning{
+		Kind: kind,
+		Text: fmt.Sprintf("The hypervisor withheld %.1f %% of the CPU time that this machine wanted %s.", 100*share, when),
+	})
+}
+
+// stealShare is of the time that was wanted, not of all time: many idle CPUs would
+// hide what one busy one has lost.
+func stealShare(s cpuStat) float64 {
+	if s.steal == 0 {
+		return 0
+	}
+	return float64(s.steal) / (float64(s.busy) + float64(s.steal))
+}
+
+// difference leaves at 0 what went backwards, as the kernel allows some of
+// these figures to do (Documentation/filesystems/proc.rst).
+func difference(after, before cpuStat) cpuStat {
+	return cpuStat{
+		busy:  lessOrZero(after.busy, before.busy),
+		steal: lessOrZero(after.steal, before.steal),
+		cpus:  after.cpus,
+	}
+}
+
+func lessOrZero(a, b uint64) uint64 {
+	if a < b {
+		return 0
+	}
+	return a - b
+}
+
+// loadText returns the sentence of a "load" warning, or "".
+func (l Load) loadText(before Load, wall, own time.Duration) string {
+	if wall >= shortestJudged {
+		if cores := otherCores(difference(l.stat, before.stat), wall, own); cores > loadLimit {
+			return fmt.Sprintf("Other work on this machine took %.1f of a core during the run.", cores)
+		}
+	}
+	if waiting := min(l.tasks, before.tasks); l.stat.cpus > 0 && waiting > l.stat.cpus {
+		return fmt.Sprintf("%d tasks wanted to run on %d CPUs before and after the run.", waiting, l.stat.cpus)
+	}
+	return ""
+}
+
+// otherCores is how many cores' worth of time others used, at least.
+func otherCores(s cpuStat, wall, own time.Duration) float64 {
+	if s.busy < jiffySlack {
+		return 0
+	}
+	busy := float64(s.busy-jiffySlack) * float64(jiffy)
+	return (busy - float64(own)) / float64(wall)
+}

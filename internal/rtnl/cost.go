@@ -1,0 +1,74 @@
+package rtnl
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Cost is what calls took: wall time, and CPU time and context switches of the
+// calling thread.
+//
+// Wall holds the calls and two reads of the monotonic clock. The CPU total is
+// CLOCK_THREAD_CPUTIME_ID, exact to the nanosecond; its split into User and
+// System is getrusage's, which on kernels with tick-based accounting is an
+// estimate (cputime_adjust, kernel/sched/cputime.c). The CPU figures also hold
+// the return from one and the entry into another system call that reads them.
+type Cost struct {
+	Calls                                  int64
+	Wall, User, System                     time.Duration
+	VoluntarySwitches, InvoluntarySwitches int64
+}
+
+// Add adds d to c.
+func (c *Cost) Add(d Cost) {
+	c.Calls += d.Calls
+	c.Wall += d.Wall
+	c.User += d.User
+	c.System += d.System
+	c.VoluntarySwitches += d.VoluntarySwitches
+	c.InvoluntarySwitches += d.InvoluntarySwitches
+}
+
+// A Stopwatch measures system calls of the calling thread, one after the other.
+// The zero value is ready; it allocates nothing.
+type Stopwatch struct {
+	before, after usage
+	start         time.Time
+}
+
+// Start starts the clock, last of all.
+func (s *Stopwatch) Start() {
+	s.before.read()
+	s.start = time.Now()
+}
+
+// Stop stops the clock, first of all, and returns the cost of one call.
+func (s *Stopwatch) Stop() Cost {
+	wall := time.Since(s.start)
+	s.after.read()
+	cpu := time.Duration(s.after.cpu.Nano() - s.before.cpu.Nano())
+	user := min(cpu, time.Duration(s.after.rusage.Utime.Nano()-s.before.rusage.Utime.Nano()))
+	return Cost{
+		Calls:               1,
+		Wall:                wall,
+		User:                user,
+		System:              cpu - user,
+		VoluntarySwitches:   s.after.rusage.Nvcsw - s.before.rusage.Nvcsw,
+		InvoluntarySwitches: s.after.rusage.Nivcsw - s.before.rusage.Nivcsw,
+	}
+}
+
+// usage is the calling thread's use of the CPU at one moment.
+type usage struct {
+	cpu    unix.Timespec
+	rusage unix.Rusage
+}
+
+// read reads the CPU clock first: that brings the thread's sum_exec_runtime,
+// which getrusage reports, up to date (task_sched_runtime). Neither call can
+// fail with these arguments.
+func (u *usage) read() {
+	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &u.cpu)
+	_ = unix.Getrusage(unix.RUSAGE_THREAD, &u.rusage)
+}

@@ -1,0 +1,140 @@
+package results
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// A column is one column of a grid.
+type column struct {
+	title string // lines are separated by \n
+	left  bool   // aligned left; figures are aligned right
+	// drop orders the columns that go when the grid is too wide: the highest
+	// first, 0 never.
+	drop int
+}
+
+// A grid is a table of text. Rows have one value a column.
+type grid struct {
+	columns []column
+	rows    [][]string
+}
+
+// lines renders the grid, headings first, in at most width columns as far as
+// dropping columns allows; 0 is any width. It says how many lines are headings.
+func (g grid) lines(width int) (lines []string, headings int) {
+	for {
+		lines, headings = g.render()
+		if width <= 0 || widest(lines) <= width || !g.dropColumns() {
+			return lines, headings
+		}
+	}
+}
+
+// dropColumns removes the columns that are the next to go.
+func (g *grid) dropColumns() bool {
+	next := 0
+	for _, c := range g.columns {
+		next = max(next, c.drop)
+	}
+	if next == 0 {
+		return false
+	}
+	var kept grid
+	kept.rows = make([][]string, len(g.rows))
+	for i, c := range g.columns {
+		if c.drop == next {
+			continue
+		}
+		kept.columns = append(kept.columns, c)
+		for n, row := range g.rows {
+			kept.rows[n] = append(kept.rows[n], row[i])
+		}
+	}
+	*g = kept
+	return true
+}
+
+func (g grid) render() (lines []string, headings int) {
+	w := table.NewWriter()
+	style := table.StyleDefault
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
+	style.Format.Header = text.FormatDefault
+	w.SetStyle(style)
+	w.SuppressTrailingSpaces()
+	header := make(table.Row, len(g.columns))
+	configs := make([]table.ColumnConfig, len(g.columns))
+	for i, c := range g.columns {
+		header[i] = c.title
+		headings = max(headings, 1+strings.Count(c.title, "\n"))
+		align := text.AlignRight
+		if c.left {
+			align = text.AlignLeft
+		}
+		configs[i] = table.ColumnConfig{Number: i + 1, Align: align, AlignHeader: align, VAlignHeader: text.VAlignTop}
+	}
+	w.SetColumnConfigs(configs)
+	w.AppendHeader(header)
+	for _, row := range g.rows {
+		values := make(table.Row, len(row))
+		for i, v := range row {
+			values[i] = v
+		}
+		w.AppendRow(values)
+	}
+	return strings.Split(w.Render(), "\n"), headings
+}
+
+func widest(lines []string) int {
+	w := 0
+	for _, l := range lines {
+		w = max(w, text.StringWidth(l))
+	}
+	return w
+}
+
+// alignPairs joins lows and highs as "lo to hi" such that the highs are of one
+// width and a right-aligned column lines up both. Pairs without a low are "-".
+func alignPairs(lows, highs []string) []string {
+	high := 0
+	for _, h := range highs {
+		high = max(high, utf8.RuneCountInString(h))
+	}
+	joined := slices.Clone(lows)
+	for i, l := range lows {
+		if l == "" {
+			joined[i] = "-"
+			continue
+		}
+		joined[i] = l + " to " + strings.Repeat(" ", high-utf8.RuneCountInString(highs[i])) + highs[i]
+	}
+	return joined
+}
+
+// wrap breaks a paragraph into lines of at most width columns, the second and
+// later ones indented; 0 is any width. Non-breaking spaces become spaces.
+func wrap(paragraph string, width, indent int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.FieldsFunc(paragraph, func(r rune) bool { return r == ' ' }) {
+		switch {
+		case line == "":
+			line = word
+		case width > 0 && text.StringWidth(line)+1+text.StringWidth(word) > width:
+			lines = append(lines, line)
+			line = strings.Repeat(nbsp, indent) + word
+		default:
+			line += " " + word
+		}
+	}
+	lines = append(lines, line)
+	for i := range lines {
+		lines[i] = strings.ReplaceAll(lines[i], nbsp, " ")
+	}
+	return lines
+}

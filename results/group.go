@@ -1,0 +1,186 @@
+package results
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+)
+
+// The cells of delete-iface that a sentence tells apart.
+const (
+	cellAddrs       = "addrs"
+	cellRoutes      = "routes"
+	cellSecondaries = "secondaries"
+	cellEmpty       = "empty"
+)
+
+// A block is a set of runs whose figures belong side by side: one command, one
+// kernel and machine, one spec.
+type block struct {
+	runs  []Run  // all of them
+	cells []cell // those with samples, in the order in which they are shown
+}
+
+// A cell holds the samples of one cell.
+type cell struct {
+	name string
+	runs []Run
+}
+
+// cell returns the cell of that name, or nil.
+func (b *block) cell(name string) *cell {
+	for i := range b.cells {
+		if b.cells[i].name == name {
+			return &b.cells[i]
+		}
+	}
+	return nil
+}
+
+// samples returns the samples of all cells.
+func (b *block) samples() []Run {
+	var all []Run
+	for _, c := range b.cells {
+		all = append(all, c.runs...)
+	}
+	return all
+}
+
+// boots returns how many boots the runs are of.
+func boots(runs []Run) int {
+	seen := map[string]bool{}
+	for i := range runs {
+		seen[runs[i].Boot] = true
+	}
+	return len(seen)
+}
+
+// blocks groups runs, in order of first appearance.
+func blocks(runs []Run) []block {
+	var all []block
+	for _, byMachine := range groupBy(runs, machineKey) {
+		parts := [][]Run{byMachine}
+		if cellsMixSpecs(byMachine) {
+			parts = groupBy(byMachine, sharedSpec)
+		}
+		for _, part := range parts {
+			all = append(all, newBlock(part))
+		}
+	}
+	return all
+}
+
+func newBlock(runs []Run) block {
+	b := block{runs: runs}
+	for _, r := range runs {
+		if !r.Sample() {
+			continue
+		}
+		c := b.cell(r.Cell)
+		if c == nil {
+			b.cells = append(b.cells, cell{name: r.Cell})
+			c = &b.cells[len(b.cells)-1]
+		}
+		c.runs = append(c.runs, r)
+	}
+	slices.SortFunc(b.cells, func(x, y cell) int {
+		return cmp.Or(cmp.Compare(cellRank(x.name), cellRank(y.name)), cmp.Compare(x.name, y.name))
+	})
+	return b
+}
+
+func cellRank(name string) int {
+	known := []string{cellAddrs, cellRoutes, cellSecondaries, cellEmpty}
+	if i := slices.Index(known, name); i >= 0 {
+		return i
+	}
+	return len(known)
+}
+
+// groupBy keeps the order of the runs and of the groups' first runs.
+func groupBy[K comparable](runs []Run, key func(*Run) K) [][]Run {
+	var groups [][]Run
+	index := map[K]int{}
+	for _, r := range runs {
+		k := key(&r)
+		i, ok := index[k]
+		if !ok {
+			i = len(groups)
+			index[k] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], r)
+	}
+	return groups
+}
+
+// A machine is what runs must share to be pooled.
+type machine struct {
+	command, kernel, version, arch, cpu, virtualisation, linkKind string
+	cpus                                                          int
+	rootless                                                      bool
+}
+
+func machineKey(r *Run) machine {
+	e := &r.Environment
+	return machine{r.Command, e.Kernel, e.KernelVersion, e.Arch, e.CPU, e.Virtualisation, e.LinkKind, e.CPUs, e.Rootless}
+}
+
+// cellsMixSpecs reports whether some cell has runs of different parameters.
+func cellsMixSpecs(runs []Run) bool {
+	seen := map[string]string{}
+	for i := range runs {
+		r := &runs[i]
+		spec := sharedSpec(r)
+		if first, ok := seen[r.Cell]; ok && first != spec {
+			return true
+		}
+		seen[r.Cell] = spec
+	}
+	return false
+}
+
+// sharedSpec is a run's spec without what may differ inside one block: the seed
+// and the names of cells.
+func sharedSpec(r *Run) string {
+	var kept bytes.Buffer
+	for _, f := range specFields(r.Spec) {
+		if f.name != "seed" && f.name != "cell" && f.name != "as" {
+			kept.WriteString(f.name + "=" + string(f.value) + "\n")
+		}
+	}
+	return kept.String()
+}
+
+// A specField is one parameter and its JSON.
+type specField struct {
+	name  string
+	value json.RawMessage
+}
+
+// specFields returns the top-level fields of a spec in their order; none where
+// it is not an object.
+func specFields(spec json.RawMessage) []specField {
+	dec := json.NewDecoder(bytes.NewReader(spec))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil
+	}
+	var fields []specField
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return fields
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return fields
+		}
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, value); err != nil {
+			return fields
+		}
+		fields = append(fields, specField{name.(string), compact.Bytes()})
+	}
+	return fields
+}
