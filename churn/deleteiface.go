@@ -116,13 +116,15 @@ func (s *DeleteIfaceSpec) Plan() (*Plan, error) {
 		return nil, err
 	}
 	phases := []*Phase{p.create()}
+	up := p.setLinks("up", true)
 	switch {
 	case s.Load == "empty":
-		phases = append(phases, p.setLinks("up", true))
+		phases = append(phases, up)
 	case s.Load == "routes" || s.Setup == "up":
-		phases = append(phases, p.setLinks("up", true), p.add())
+		up.Subnets = 0 // there are none yet
+		phases = append(phases, up, p.add())
 	default:
-		phases = append(phases, p.add(), p.setLinks("up", true))
+		phases = append(phases, p.add(), up)
 	}
 	loaded := phases[len(phases)-1]
 	loaded.Loaded, loaded.Check = true, p.checkLoaded

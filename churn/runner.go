@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,6 +21,10 @@ import (
 // ErrCheck is wrapped by the error of a run whose table was not what was asked
 // for: the run is recorded, unverified, and no sample.
 var ErrCheck = errors.New("a check failed")
+
+// loadPatience is how long a load may take to arrive after its requests were
+// acknowledged.
+const loadPatience = 10 * time.Second
 
 // A Runner executes workloads, each run in a fresh namespace.
 type Runner struct {
@@ -162,8 +167,13 @@ func (ph *Phase) execute(c *rtnl.Conn) (rtnl.Cost, error) {
 	return out.Cost, err
 }
 
-// inspect takes the trie's shape and counts what is there, between phases.
+// inspect counts what is there and takes the trie's shape, between phases.
 func (e *execution) inspect(n *ns.Namespace, c *rtnl.Conn, ph *Phase) error {
+	if ph.Check != nil {
+		if err := e.check(c, ph); err != nil {
+			return err
+		}
+	}
 	last := ph == e.plan.Phases[len(e.plan.Phases)-1]
 	if ph.Loaded || last {
 		tables, err := n.Tables()
@@ -178,14 +188,15 @@ func (e *execution) inspect(n *ns.Namespace, c *rtnl.Conn, ph *Phase) error {
 			}
 		})
 	}
-	if ph.Check == nil {
-		return nil
-	}
-	inv, err := takeInventory(c, e.plan.Families)
+	return nil
+}
+
+// check counts what is there and demands that it is what was asked for.
+func (e *execution) check(c *rtnl.Conn, ph *Phase) error {
+	checks, err := evaluate(c, e.plan.Families, ph)
 	if err != nil {
 		return err
 	}
-	checks := ph.Check(inv)
 	e.update(func(run *results.Run) { run.Checks = append(run.Checks, checks...) })
 	for _, check := range checks {
 		if !check.OK() {
@@ -193,6 +204,26 @@ func (e *execution) inspect(n *ns.Namespace, c *rtnl.Conn, ph *Phase) error {
 		}
 	}
 	return nil
+}
+
+// evaluate counts what is there after a phase. A load is given time to arrive: the
+// kernel installs the local routes of IPv6 addresses on an interface that is up
+// from a work queue (addrconf_dad_work, net/ipv6/addrconf.c).
+func evaluate(c *rtnl.Conn, families []int, ph *Phase) ([]results.Check, error) {
+	for deadline := time.Now().Add(loadPatience); ; time.Sleep(5 * time.Millisecond) {
+		inv, err := takeInventory(c, families)
+		if errors.Is(err, rtnl.ErrInterrupted) && time.Now().Before(deadline) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		checks := ph.Check(inv)
+		held := !slices.ContainsFunc(checks, func(c results.Check) bool { return !c.OK() })
+		if held || !ph.Loaded || time.Now().After(deadline) {
+			return checks, nil
+		}
+	}
 }
 
 func phaseRecord(ph *Phase, cost rtnl.Cost) results.Phase {

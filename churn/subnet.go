@@ -30,7 +30,7 @@ func (s space) capacity(bits int) uint64 {
 	if bits <= unit {
 		return (s.end - s.first) >> (unit - bits)
 	}
-	if bits-unit >= 30 {
+	if bits-unit >= 20 { // more than an index holds
 		return 1 << 62
 	}
 	return (s.end - s.first) << (bits - unit)

@@ -23,14 +23,14 @@ func (e *Encoder) Encode(run *Run) error {
 	return err
 }
 
-// encodeLine returns the run's JSON and a newline. Lists are [] rather than
-// null, so that jq's .[] works on every run, and the time is in UTC.
+// encodeLine returns the run's JSON and a newline. Phases and warnings are []
+// rather than null, so that jq's .[] works on every run, and the time is in UTC.
+// Debug stays null where the options are unknown.
 func encodeLine(run *Run) ([]byte, error) {
 	r := *run
 	r.Time = r.Time.UTC()
 	r.Phases = orEmpty(r.Phases)
 	r.Warnings = orEmpty(r.Warnings)
-	r.Environment.Debug = orEmpty(r.Environment.Debug)
 
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

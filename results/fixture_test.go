@@ -55,8 +55,8 @@ func (f fixture) run(cell string, n int, offset int64) Run {
 	return Run{
 		Schema: Schema, Time: time.Date(2026, 1, 1, 0, n, 0, 0, time.UTC),
 		Command: "delete-iface", Cell: cell, Run: n, Boot: "00000000-0000-4000-8000-000000000001",
-		Spec: json.RawMessage(fmt.Sprintf(`{"cell":%q,"subnets":%d,"ifaces":%d,"families":[%d],"down_first":false,"seed":%d}`,
-			cell, f.subnets, f.ifaces, family, n)),
+		Spec: json.RawMessage(fmt.Sprintf(`{"load":%q,"subnets":%d,"ifaces":%d,"families":[%d],"prefix_len":0,"link_kind":"auto","setup":"down","down_first":false,"seed":%d}`,
+			cell, f.subnets, f.ifaces, family, 1)),
 		Environment: Environment{
 			Kernel: "6.0.0-synthetic", KernelVersion: "#1 SMP", Arch: "x86_64", CommandLine: "quiet",
 			CPU: "Synthetic CPU", CPUs: 4, Virtualisation: "kvm", ClockSource: "tsc", Governor: "performance",
@@ -88,34 +88,34 @@ func (f fixture) phases(cell string, offset int64) []Phase {
 		phase(deletePhase, f.ifaces, subnets, 1_000_000+max(f.cost[cell], 0), 26_000_000+min(f.cost[cell], 0)))
 }
 
-// trie has tables before the delete and none after it, but one unmerged main
-// table with two tnodes for the routes.
+// trie has both families' tables, as the kernel has.
 func (f fixture) trie(cell string) TrieChange {
-	if f.ipv6 {
-		n := f.subnets
-		if cell == cellEmpty {
-			n = 0
-		}
-		return TrieChange{
-			Before: Tables{IPv6: &RT6Stats{Nodes: 2*n + 4, RouteNodes: n + 2, RouteAllocs: n + 6, RouteEntries: n + 2, DstEntries: 3}},
-			After:  Tables{IPv6: &RT6Stats{Nodes: 1, RouteNodes: 1, RouteAllocs: 3, RouteEntries: 1, DstEntries: 3}},
-		}
+	t := TrieChange{Before: Tables{IPv4: f.triestat(cell)}, After: Tables{IPv4: &TrieStats{LeafBytes: 48, TnodeBytes: 40, Tables: []Trie{}}}}
+	n := f.subnets
+	if cell == cellEmpty || !f.ipv6 {
+		n = 0
 	}
-	stats := func(tries ...Trie) Tables {
-		return Tables{IPv4: &TrieStats{LeafBytes: 48, TnodeBytes: 40, Tables: tries}}
-	}
+	t.Before.IPv6 = &RT6Stats{Nodes: 2*n + 4, RouteNodes: n + 2, RouteAllocs: n + 6, RouteEntries: n + 2, DstEntries: 3}
+	t.After.IPv6 = &RT6Stats{Nodes: 1, RouteNodes: 1, RouteAllocs: 3, RouteEntries: 1, DstEntries: 3}
+	return t
+}
+
+// triestat has one trie with counters for routes, a merged one for addresses.
+func (f fixture) triestat(cell string) *TrieStats {
 	table := func(name string, depth float64, leaves, tnodes int64, byBits map[int]int64) Trie {
 		return Trie{Name: name, AverageDepth: depth, MaxDepth: 2, Leaves: leaves, Prefixes: leaves, Tnodes: tnodes,
 			TnodesByBits: byBits, Pointers: 2 * leaves, NullPointers: leaves, SizeKB: leaves / 8}
 	}
-	switch cell {
-	case cellAddrs, cellSecondaries:
+	stats := &TrieStats{LeafBytes: 48, TnodeBytes: 40, Tables: []Trie{}}
+	switch {
+	case f.ipv6:
+	case cell == cellAddrs || cell == cellSecondaries:
 		byBits := map[int]int64{1: 8192, 15: 1}
-		return TrieChange{stats(table("main", 1.66, 24576, 8193, byBits), table("local", 1.66, 24576, 8193, byBits)), stats()}
-	case cellRoutes:
+		stats.Tables = []Trie{table("main", 1.66, 24576, 8193, byBits), table("local", 1.66, 24576, 8193, byBits)}
+	case cell == cellRoutes:
 		main := table("main", 1, 8192, 1, map[int]int64{14: 1})
 		main.Counters = &TrieCounters{Gets: 100, Backtracks: 7, SemanticMatchPassed: 90, SemanticMatchMiss: 3, NullNodeHit: 2}
-		return TrieChange{stats(main), stats()}
+		stats.Tables = []Trie{main}
 	}
-	return TrieChange{stats(), stats()}
+	return stats
 }

@@ -82,12 +82,30 @@ func newBlock(runs []Run) block {
 			b.cells = append(b.cells, cell{name: r.Cell})
 			c = &b.cells[len(b.cells)-1]
 		}
-		c.runs = append(c.runs, r)
+		c.runs = append(c.runs, ofFamilies(r))
 	}
 	slices.SortFunc(b.cells, func(x, y cell) int {
 		return cmp.Or(cmp.Compare(cellRank(x.name), cellRank(y.name)), cmp.Compare(x.name, y.name))
 	})
 	return b
+}
+
+// ofFamilies returns the run without the tables of an address family that its
+// spec leaves out: they show but what the kernel does by itself, at its own time.
+func ofFamilies(r Run) Run {
+	for _, f := range specFields(r.Spec) {
+		var families []int
+		if f.name != "families" || json.Unmarshal(f.value, &families) != nil {
+			continue
+		}
+		if !slices.Contains(families, 4) {
+			r.Trie.Before.IPv4, r.Trie.After.IPv4 = nil, nil
+		}
+		if !slices.Contains(families, 6) {
+			r.Trie.Before.IPv6, r.Trie.After.IPv6 = nil, nil
+		}
+	}
+	return r
 }
 
 func cellRank(name string) int {
@@ -141,12 +159,12 @@ func cellsMixSpecs(runs []Run) bool {
 	return false
 }
 
-// sharedSpec is a run's spec without what may differ inside one block: the seed
-// and the names of cells.
+// sharedSpec is a run's spec without what may differ inside one block: the seed,
+// and the load, which is the cell.
 func sharedSpec(r *Run) string {
 	var kept bytes.Buffer
 	for _, f := range specFields(r.Spec) {
-		if f.name != "seed" && f.name != "cell" && f.name != "as" {
+		if f.name != "seed" && f.name != "load" {
 			kept.WriteString(f.name + "=" + string(f.value) + "\n")
 		}
 	}

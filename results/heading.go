@@ -43,7 +43,6 @@ func machineTexts(r *Run) []string {
 	}
 	add(e.LinkKind != "", "link kind "+link)
 	add(e.Rootless, "rootless")
-	add(len(e.Debug) > 0, "debug options "+plain(strings.Join(e.Debug, " ")))
 	return texts
 }
 
@@ -76,6 +75,9 @@ func specTexts(b block) []string {
 	var texts []string
 	for _, f := range specFields(b.runs[0].Spec) {
 		text := valueText(f.value)
+		if f.name == "link_kind" {
+			continue // the first line says which it was in the end
+		}
 		if text != "" && shared[f.name+"="+string(f.value)] == len(b.runs) {
 			texts = append(texts, plain(f.name)+nbsp+plain(text))
 		}

@@ -59,27 +59,26 @@ func failureText(r *Run) string {
 }
 
 // warningTexts returns each warning once, with the number of runs that bear it,
-// in order of first appearance.
+// in order of first appearance. Texts that differ in their figures alone are one
+// warning, with the ranges of the figures.
 func warningTexts(b block) []string {
-	var seen []Warning
-	runs := map[Warning]int{}
+	pattern := figurePattern()
+	var seen []*ranged
 	for i := range b.runs {
-		var own []Warning // a run counts once
 		for _, w := range b.runs[i].Warnings {
-			if slices.Contains(own, w) {
-				continue
+			p := takeApart(w, pattern)
+			at := slices.IndexFunc(seen, func(r *ranged) bool { return r.takes(p) })
+			if at < 0 {
+				at = len(seen)
+				seen = append(seen, newRanged(p))
 			}
-			own = append(own, w)
-			if runs[w] == 0 {
-				seen = append(seen, w)
-			}
-			runs[w]++
+			seen[at].add(p, i)
 		}
 	}
 	var texts []string
-	for _, w := range seen {
+	for _, r := range seen {
 		texts = append(texts, fmt.Sprintf("warning: %d of %s: %s: %s",
-			runs[w], count(len(b.runs), "run", "runs"), plain(w.Kind), plain(w.Text)))
+			r.runs, count(len(b.runs), "run", "runs"), plain(r.kind), plain(r.text())))
 	}
 	return append(texts, tooFew(b)...)
 }

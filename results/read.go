@@ -57,7 +57,7 @@ func read(r io.Reader, name string, maxLine int) (runs []Run, warnings []error, 
 		if err != nil && !last {
 			return runs, warnings, &LineError{name, number, err}
 		}
-		found, torn, err := decodeLine(line)
+		found, torn, err := decodeLine(bytes.TrimRight(line, "\r\n"))
 		runs = append(runs, found...)
 		for range torn {
 			warnings = append(warnings, &TornLine{name, number})

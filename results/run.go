@@ -97,7 +97,7 @@ type Environment struct {
 	ClockSource    string   `json:"clock_source"`
 	Governor       string   `json:"governor"`            // cpufreq policy of CPU 0
 	FibSyncMem     int64    `json:"fib_sync_mem"`        // bytes; -1 where it cannot be read
-	Debug          []string `json:"debug"`               // debug options in force, e.g. "KASAN"
+	Debug          []string `json:"debug"`               // debug options in force, e.g. "KASAN"; nil unknown
 	LinkKind       string   `json:"link_kind,omitempty"` // kind the run's interfaces were of
 	LinkAuto       bool     `json:"link_auto,omitempty"` // true: --link-kind auto chose it
 	Rootless       bool     `json:"rootless"`            // ran in a user namespace of its own

@@ -20,10 +20,9 @@ type trieRow struct {
 func trieRows(b block) []trieRow {
 	var rows []trieRow
 	for _, c := range b.cells {
-		last := c.runs[len(c.runs)-1].Trie
-		for _, m := range moments(last) {
+		for _, m := range moments(c.lastTrie()) {
 			if m.tables.IPv4 == nil {
-				continue
+				continue // out of the load's families, or not in this kernel
 			}
 			tries := mergeTwins(m.tables.IPv4.Tables)
 			if len(tries) == 0 {
@@ -37,6 +36,8 @@ func trieRows(b block) []trieRow {
 	}
 	return rows
 }
+
+func (c *cell) lastTrie() TrieChange { return c.runs[len(c.runs)-1].Trie }
 
 type moment struct {
 	when   string
@@ -115,7 +116,7 @@ func rt6Grid(b block) grid {
 		{title: "discarded\nroutes", drop: 3},
 	}}
 	for _, c := range b.cells {
-		for _, m := range moments(c.runs[len(c.runs)-1].Trie) {
+		for _, m := range moments(c.lastTrie()) {
 			if s := m.tables.IPv6; s != nil {
 				g.rows = append(g.rows, append([]string{plain(c.name), m.when}, integers(s.Nodes, s.RouteNodes,
 					s.RouteAllocs, s.RouteEntries, s.RouteCache, s.DstEntries, s.Discarded)...))
@@ -136,12 +137,7 @@ func integers(ns ...int64) []string {
 // trieNotes returns what the trie's columns have no room for: the tnodes by
 // size, the counters, and cells whose runs differ in shape.
 func trieNotes(b block, rows []trieRow) []string {
-	var notes []string
-	for _, r := range rows {
-		if r.trie != nil && len(r.trie.TnodesByBits) > 0 {
-			notes = append(notes, fmt.Sprintf("tnodes by size, %s: %s", r.label(), tnodeSizes(r.trie.TnodesByBits)))
-		}
-	}
+	notes := sizeNotes(rows)
 	for _, r := range rows {
 		if r.trie != nil && r.trie.Counters != nil {
 			notes = append(notes, fmt.Sprintf("counters, %s: %s", r.label(), counterText(r.trie.Counters)))
@@ -156,10 +152,30 @@ func trieNotes(b block, rows []trieRow) []string {
 	return notes
 }
 
+// sizeNotes says once what several tries have in common.
+func sizeNotes(rows []trieRow) []string {
+	var sizes []string
+	labels := map[string][]string{}
+	for _, r := range rows {
+		if r.trie == nil || len(r.trie.TnodesByBits) == 0 {
+			continue
+		}
+		size := tnodeSizes(r.trie.TnodesByBits)
+		if labels[size] == nil {
+			sizes = append(sizes, size)
+		}
+		labels[size] = append(labels[size], r.label())
+	}
+	for i, size := range sizes {
+		sizes[i] = fmt.Sprintf("tnodes by size, %s: %s", strings.Join(labels[size], ", "), size)
+	}
+	return sizes
+}
+
 func (r trieRow) label() string {
 	label := plain(r.cell) + " " + r.when
 	if r.name != "main" && r.name != "main = local" {
-		label += ", table " + plain(r.name)
+		label += " (table " + plain(r.name) + ")"
 	}
 	return label
 }
@@ -198,8 +214,8 @@ func oneShape(runs []Run) bool {
 	return true
 }
 
-// sameTables compares shapes. Of IPv6 it takes the tree alone: allocations and
-// dst entries are freed a grace period later and differ from run to run.
+// sameTables compares shapes. Of IPv6 it takes the tree alone: the other figures
+// are totals since the namespace was made, or fall a grace period later.
 func sameTables(a, b Tables) bool {
 	if (a.IPv4 == nil) != (b.IPv4 == nil) || (a.IPv6 == nil) != (b.IPv6 == nil) {
 		return false

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"fibchurn/churn"
 	"fibchurn/ns"
 )
@@ -45,11 +47,12 @@ func exitCode(err error, stderr io.Writer) int {
 	}
 	fmt.Fprintln(stderr, "fibchurn:", strings.ReplaceAll(err.Error(), "\n", "; "))
 	var usage *usageError
+	var helpTopic cli.ExitCoder // the library's word for "help xyzzy"
 	var unsupported *ns.UnsupportedError
 	switch {
 	case errors.Is(err, churn.ErrStopped):
 		return exitInterrupted
-	case errors.As(err, &usage):
+	case errors.As(err, &usage), errors.As(err, &helpTopic):
 		return exitUsage
 	case errors.As(err, &unsupported):
 		return exitUnsupported

@@ -15,6 +15,10 @@ func (p *program) measure(m *measure, kind string, cells func(kind string) []chu
 	if again, err := p.inUserNamespace(); again {
 		return err
 	}
+	chosen, err := ns.ChooseKind(kind)
+	if err != nil {
+		return err
+	}
 	out, err := p.open(m)
 	if err != nil {
 		return err
@@ -24,10 +28,6 @@ func (p *program) measure(m *measure, kind string, cells func(kind string) []chu
 			err = closeErr
 		}
 	}()
-	chosen, err := ns.ChooseKind(kind)
-	if err != nil {
-		return err
-	}
 	if kind == ns.KindAuto && chosen != ns.Kinds()[0] && !m.quiet {
 		fmt.Fprintf(p.stderr, "fibchurn: this kernel makes no %s interfaces; using %s\n", ns.Kinds()[0], chosen)
 	}

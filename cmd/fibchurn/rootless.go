@@ -56,10 +56,10 @@ func (p *program) inUserNamespace() (again bool, err error) {
 	close(ended)
 	var status *exec.ExitError
 	if errors.As(err, &status) {
-		if code := status.ExitCode(); code >= 0 {
-			return true, childExit(code)
+		if wait := status.Sys().(syscall.WaitStatus); wait.Signaled() {
+			return true, childExit(128 + wait.Signal()) // as a shell has it
 		}
-		return true, fmt.Errorf("the program in the user namespace ended with %s", status)
+		return true, childExit(status.ExitCode())
 	}
 	return true, err
 }

@@ -38,8 +38,8 @@ func tryKVM(t tree) error {
 	return unix.Close(vm)
 }
 
-// kvmCall does the ioctl _IO(KVMIO, number) with argument 0: no sysfs default type
-// of machine is other than 0 but on MIPS, which has no KVM any more.
+// kvmCall does the ioctl _IO(KVMIO, number) with argument 0, the default type of
+// machine.
 func kvmCall(f *os.File, number uintptr) (int, error) {
 	const kvmIO = 0xAE << 8
 	request := kvmIO | number

@@ -33,6 +33,8 @@ func judgeKprobes(t tree, p privileges) finding {
 		return finding{Missing, "kernel lockdown is at confidentiality, which forbids kprobes"}
 	case !p.has(unix.CAP_PERFMON) && !p.has(unix.CAP_SYS_ADMIN):
 		return finding{Missing, "this kernel has kprobe events, but not for this user: CAP_PERFMON is missing"}
+	case t.text("proc/self/uid_map") == "":
+		return finding{Unknown, "/proc/self/uid_map does not say in which user namespace this is"}
 	case !initialUserNamespace(t.text("proc/self/uid_map")):
 		return finding{Missing, "this kernel has kprobe events, but not for a user namespace"}
 	}
@@ -96,13 +98,17 @@ func openEvent(attr *unix.PerfEventAttr) error {
 
 func judgeEvent(t tree, trial eventTrial) finding {
 	paranoid := sysctls(t, "kernel.perf_event_paranoid")
-	switch err := trial.kernel; {
+	err := trial.kernel
+	if refused(err) && trial.user == nil {
+		return finding{Missing, "only user space can be watched by this user" + paranoid}
+	}
+	if refused(err) {
+		err = trial.user // the privilege is checked first: this says whether there is a counter
+	}
+	switch {
 	case err == nil:
 		return finding{OK, "can be opened for kernel and user space" + paranoid}
-	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		if trial.user == nil {
-			return finding{Missing, "only user space can be watched by this user" + paranoid}
-		}
+	case refused(err):
 		return finding{Missing, "perf_event_open(2) is refused to this user" + paranoid}
 	case errors.Is(err, unix.ENOSYS):
 		return finding{Missing, "this kernel has no perf events"}
@@ -111,4 +117,8 @@ func judgeEvent(t tree, trial eventTrial) finding {
 	default:
 		return finding{Unknown, "perf_event_open(2): " + err.Error() + paranoid}
 	}
+}
+
+func refused(err error) bool {
+	return errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM)
 }

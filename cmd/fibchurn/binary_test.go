@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"fibchurn/internal/netnstest"
+)
+
+// buildOnce builds the program once a test process.
+var buildOnce = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "fibchurn-test-")
+	if err != nil {
+		return "", err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil { // an ordinary user executes it too
+		return "", err
+	}
+	path := filepath.Join(dir, "fibchurn")
+	build := exec.Command("go", "build", "-o", path, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%v: %s", err, out)
+	}
+	return path, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if path, err := buildOnce(); err == nil {
+		os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
+}
+
+func binary(t testing.TB) string {
+	t.Helper()
+	path, err := buildOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// execute runs the program as a process of its own, as an ordinary user where
+// rootless is set.
+func execute(t testing.TB, rootless bool, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	netnstest.Root(t)
+	cmd := exec.Command(binary(t), args...)
+	if rootless {
+		asOrdinaryUser(cmd)
+	}
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// asOrdinaryUser makes cmd run as nobody.
+func asOrdinaryUser(cmd *exec.Cmd) {
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+}
+
+// processes lists the processes that execute the program under test.
+func processes(t testing.TB) []string {
+	t.Helper()
+	links, err := filepath.Glob("/proc/[0-9]*/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, link := range links {
+		if target, err := os.Readlink(link); err == nil && strings.TrimSuffix(target, " (deleted)") == binary(t) {
+			found = append(found, link)
+		}
+	}
+	return found
+}

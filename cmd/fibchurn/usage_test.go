@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fibchurn/churn"
+	"fibchurn/ns"
+)
+
+// call runs the program in this process.
+func call(args ...string) (code int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	code = run(append([]string{"fibchurn"}, args...), &out, &err)
+	return code, out.String(), err.String()
+}
+
+// Bad input gives one line on stderr, nothing on stdout, exit 2, and no work.
+func TestUsageErrors(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "out.jsonl")
+	for _, test := range []struct {
+		args string // split at spaces
+		want string // part of the line
+	}{
+		{"delete-iface --subnets 0", "--subnets 0: must be at least 1"},
+		{"delete-iface --subnets -5", `"-5" is no count`},
+		{"delete-iface --subnets 81x92", `"81x92" is no count`},
+		{"delete-iface --subnets 8.5k", `"8.5k" is no count`},
+		{"delete-iface --subnets k", `"k" is no count`},
+		{"delete-iface --subnets 8kk", `"8kk" is no count`},
+		{"delete-iface --subnets 1ik", `"1ik" is no count`},
+		{"delete-iface --subnets 99999999999999999999", "is no count"},
+		{"delete-iface --subnets 9G", "is more than 2147483647"},
+		{"delete-iface --subnets 8M", "there are 7667712 IPv4 /24 subnets"},
+		{"delete-iface --subnets", "flag needs an argument"},
+		{"delete-iface --subnets= ", "is no count"},
+		{"delete-iface --subnet 8192", "unknown flag -subnet"},
+		{"delete-iface --prefix-len 33", "--prefix-len 33: must be 8 to 32"},
+		{"delete-iface --prefix-len 0", "--prefix-len 0"},
+		{"delete-iface --prefix-len -1", "--prefix-len -1: must be 8 to 32"},
+		{"delete-iface --prefix-len x", "invalid value"},
+		{"delete-iface -6 --prefix-len 129", "must be 32 to 128 for IPv6"},
+		{"delete-iface -4 -6 --prefix-len 64", "must be 8 to 32 for IPv4"},
+		{"delete-iface --as secondaries --subnets 255 --prefix-len 24", "an IPv4 /24 holds 254 addresses"},
+		{"delete-iface --as routs", "--as routs: must be one of"},
+		{"delete-iface --as routes --as routes", "given twice"},
+		{"delete-iface --as routes,empty,routes", "given twice"},
+		{"delete-iface --as=", "must be one of"},
+		{"delete-iface --link-kind dumy", "--link-kind dumy: must be auto, dummy"},
+		{"delete-iface --setup sideways", "--setup sideways"},
+		{"delete-iface --ifaces 0", "--ifaces 0: must be 1 to"},
+		{"delete-iface --ifaces 1G", "--ifaces 1000000000: must be 1 to"},
+		{"delete-iface --runs 0", "--runs 0: must be 1 to"},
+		{"delete-iface --runs 2M", "--runs 2000000: must be 1 to"},
+		{"delete-iface --warmup 2M", "--warmup 2000000"},
+		{"delete-iface --warmup x", "is no count"},
+		{"delete-iface --seed -1", "invalid value"},
+		{"delete-iface --color sometimes", "--color sometimes: must be auto, always or never"},
+		{"delete-iface 8192", `unexpected argument "8192"`},
+		{"delete-iface --subnets 8 stray", `unexpected argument "stray"`},
+		{"delete-iface -o /no/such/directory/out.jsonl", "--output"},
+		{"delete-iface -o " + dir, "--output"},
+		{"delete-iface --subnets 0 -o " + file, "--subnets 0"},
+		{"--runs 0 delete-iface", "--runs 0: must be 1 to"},
+		{"--nonsense delete-iface", "unknown flag -nonsense"},
+		{"doctor everything", `unexpected argument "everything"`},
+		{"doctor --subnets 3", "unknown flag -subnets"},
+		{"delet-iface", "did you mean delete-iface?"},
+		{"xyzzy", `unknown command "xyzzy"`},
+		{"help xyzzy", "xyzzy"},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			code, stdout, stderr := call(strings.Split(test.args, " ")...)
+			if code != exitUsage {
+				t.Errorf("exit %d, want %d", code, exitUsage)
+			}
+			if stdout != "" {
+				t.Errorf("stdout: %s", stdout)
+			}
+			if strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "fibchurn: ") || !strings.Contains(stderr, test.want) {
+				t.Errorf("stderr %q, want one line with %q", stderr, test.want)
+			}
+		})
+	}
+	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+		t.Error("a command line that was refused left its output file behind")
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want int
+	}{
+		{nil, 0},
+		{errors.New("boom"), 1},
+		{fmt.Errorf("cell addrs: %w", churn.ErrCheck), 1},
+		{usageErrorf("what?"), 2},
+		{fmt.Errorf("open: %w", &ns.UnsupportedError{What: "a", Why: "b", Help: "c"}), 4},
+		{churn.ErrStopped, 130},
+		{childExit(4), 4},
+	} {
+		var stderr bytes.Buffer
+		if got := exitCode(test.err, &stderr); got != test.want {
+			t.Errorf("%v: exit %d, want %d", test.err, got, test.want)
+		}
+		if lines := strings.Count(stderr.String(), "\n"); lines > 1 {
+			t.Errorf("%v: %d lines", test.err, lines)
+		}
+	}
+}
+
+func TestParseCount(t *testing.T) {
+	for text, want := range map[string]int{
+		"0": 0, "8192": 8192, "8k": 8000, "8K": 8000, "8Ki": 8192, "1M": 1e6, "1Mi": 1 << 20, "1G": 1e9, "1Gi": 1 << 30,
+	} {
+		if got, err := parseCount(text); err != nil || got != want {
+			t.Errorf("%s: %d, %v; want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "k", "-1", "+1", "1.5k", "1ki", "1kM", "2G5", "3Gi", "0x10", "1 k", "１"} {
+		if got, err := parseCount(text); err == nil {
+			t.Errorf("%q gave %d", text, got)
+		}
+	}
+}
+
+// The general flags may stand before the command or after it.
+func TestGlobalFlagsOnBothSides(t *testing.T) {
+	for _, args := range []string{
+		"--runs 0 delete-iface", "delete-iface --runs 0", "-r 0 delete-iface --subnets 8", "--runs 7 delete-iface --runs 0",
+	} {
+		if code, _, stderr := call(strings.Split(args, " ")...); code != exitUsage || !strings.Contains(stderr, "--runs 0") {
+			t.Errorf("%s: exit %d, %s", args, code, stderr)
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for _, args := range []string{"", "--help", "help", "delete-iface --help", "help delete-iface", "--version"} {
+		code, stdout, stderr := call(strings.Fields(args)...)
+		if code != 0 || stdout == "" || stderr != "" {
+			t.Errorf("%q: exit %d, stdout %q, stderr %q", args, code, stdout, stderr)
+		}
+	}
+}
