@@ -24,6 +24,7 @@ type Run struct {
 	Environment Environment     `json:"environment"`
 	Phases      []Phase         `json:"phases"`
 	Trie        TrieChange      `json:"trie"`
+	Latency     []Latency       `json:"latency,omitempty"` // lookups, by probe and stretch
 
 	// Verified says that every check of the run held. A run without it is an
 	// error, not a sample.
@@ -87,13 +88,14 @@ type Warning struct {
 // An Environment is what the figures of a run depend on besides its spec.
 // Unknown strings are empty.
 type Environment struct {
-	Kernel         string   `json:"kernel"`         // uname -r
-	KernelVersion  string   `json:"kernel_version"` // uname -v
-	Arch           string   `json:"arch"`           // uname -m
-	CommandLine    string   `json:"command_line"`   // /proc/cmdline
-	CPU            string   `json:"cpu"`            // model name
-	CPUs           int      `json:"cpus"`           // online
-	Virtualisation string   `json:"virtualisation"` // "none", "kvm", "tcg", "uml", ...
+	Label          string   `json:"label,omitempty"` // name the user gave this kernel, in a comparison of several
+	Kernel         string   `json:"kernel"`          // uname -r
+	KernelVersion  string   `json:"kernel_version"`  // uname -v
+	Arch           string   `json:"arch"`            // uname -m
+	CommandLine    string   `json:"command_line"`    // /proc/cmdline
+	CPU            string   `json:"cpu"`             // model name
+	CPUs           int      `json:"cpus"`            // online
+	Virtualisation string   `json:"virtualisation"`  // "none", "kvm", "tcg", "uml", ...
 	ClockSource    string   `json:"clock_source"`
 	Governor       string   `json:"governor"`            // cpufreq policy of CPU 0
 	FibSyncMem     int64    `json:"fib_sync_mem"`        // bytes; -1 where it cannot be read
