@@ -125,6 +125,7 @@ func (e *execution) execute() (err error) {
 		for _, o := range e.observers {
 			stop = errors.Join(stop, o.Stop(run))
 		}
+		run.Warnings = append(run.Warnings, preempted(run)...)
 		run.Verified = stop == nil
 	})
 	return stop
@@ -146,7 +147,6 @@ func (e *execution) phases(n *ns.Namespace, c *rtnl.Conn) error {
 		}
 		e.update(func(run *results.Run) {
 			run.Phases = append(run.Phases, phaseRecord(ph, cost))
-			run.Warnings = append(run.Warnings, preempted(ph, cost)...)
 		})
 		if err := e.inspect(n, c, ph); err != nil {
 			return fmt.Errorf("phase %s: %w", ph.Name, err)
@@ -239,11 +239,14 @@ func phaseRecord(ph *Phase, cost rtnl.Cost) results.Phase {
 	}
 }
 
-func preempted(ph *Phase, cost rtnl.Cost) []results.Warning {
-	if cost.InvoluntarySwitches == 0 {
-		return nil
+// preempted warns of a run whose timed thread lost the CPU to something else.
+func preempted(run *results.Run) []results.Warning {
+	for _, p := range run.Phases {
+		if p.InvoluntarySwitches > 0 {
+			return []results.Warning{{Kind: "preempted", Text: "other work took the CPU from the timed thread; that time is in wall and blocked (see involuntary_switches)"}}
+		}
 	}
-	return []results.Warning{{Kind: "preempted", Text: "other work took the CPU from the timed thread during " + ph.Name + "; that time is in wall and blocked"}}
+	return nil
 }
 
 // settle waits for two grace periods (MEMBARRIER_CMD_GLOBAL is synchronize_rcu,

@@ -102,8 +102,12 @@ func phaseNames(runs []Run) []string {
 	return names
 }
 
-// userShare takes all runs together: a kernel that accounts by timer tick gives
-// one short phase to user or system as a whole.
+// knowableCPU is the CPU time, in ns, from which on its split into user and system
+// means something: a kernel that accounts by timer tick (of up to 10 ms,
+// CONFIG_TICK_CPU_ACCOUNTING) gives a few ticks to one of them by chance.
+const knowableCPU = 100e6
+
+// userShare takes all runs together, and is NaN where they are too short.
 func userShare(runs []Run, phase string) float64 {
 	var user, cpu int64
 	for i := range runs {
@@ -112,7 +116,10 @@ func userShare(runs []Run, phase string) float64 {
 			cpu += p.User + p.System
 		}
 	}
-	return float64(user) / divisor(cpu)
+	if cpu < knowableCPU {
+		return math.NaN()
+	}
+	return float64(user) / float64(cpu)
 }
 
 // phaseGrid lays the rows out. All times of a table share one unit.

@@ -20,5 +20,5 @@ func Boot() string {
 // (user_namespaces(7)).
 func Rootless() bool {
 	b, err := os.ReadFile("/proc/self/uid_map")
-	return err == nil && strings.Join(strings.Fields(string(b)), " ") != "0 0 4294967295"
+	return err == nil && !initialUserNamespace(string(b))
 }

@@ -232,6 +232,18 @@ func TestJudgements(t *testing.T) {
 	}
 }
 
+func TestPVMOnly(t *testing.T) {
+	pvm, amd := files{"sys/module/kvm_pvm/refcnt": "0"}, files{"sys/module/kvm_amd/refcnt": "0"}
+	for name, test := range map[string]struct {
+		root tree
+		want bool
+	}{"PVM": {fixture(t, pvm), true}, "both": {fixture(t, pvm, amd), false}, "AMD": {fixture(t, amd), false}, "none": {fixture(t), false}} {
+		if got := pvmOnly(test.root); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 func TestProbeProgram(t *testing.T) {
 	dir := t.TempDir()
 	for name, script := range map[string]string{

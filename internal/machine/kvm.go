@@ -14,7 +14,20 @@ import (
 // kvmAPIVersion is the only one since Linux 2.6.22 (Documentation/virt/kvm/api.rst).
 const kvmAPIVersion = 12
 
-func probeKVM(t tree) finding { return judgeKVM(tryKVM(t)) }
+func probeKVM(t tree) finding {
+	f := judgeKVM(tryKVM(t))
+	if f.status == OK && pvmOnly(t) {
+		return finding{Missing, "/dev/kvm is driven by PVM, which boots only kernels made as its guests"}
+	}
+	return f
+}
+
+// pvmOnly reports whether KVM's only driver is PVM, a patch set for machines
+// without virtualisation in hardware. It makes virtual machines and runs the
+// firmware's first instructions, but a kernel that was not built for it hangs.
+func pvmOnly(t tree) bool {
+	return t.exists("sys/module/kvm_pvm") && !t.exists("sys/module/kvm_intel") && !t.exists("sys/module/kvm_amd")
+}
 
 // tryKVM makes a virtual machine without memory and CPUs and closes it: the device
 // can be there without a processor that can do it.

@@ -1,0 +1,45 @@
+# fibchurn: build, run, test.
+#
+# The only things needed beforehand are Go and make; `make test` installs
+# Debian's packages of the tools its tests use, where they are missing.
+
+GO      ?= go
+PREFIX  ?= /usr/local
+SUDO    := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
+TOOLS   := strace jq
+# One package at a time: tests that time the kernel must not disturb each other.
+GOTEST  := $(GO) test -p 1 -timeout 20m
+
+.PHONY: build run test lint bench install tools clean
+
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/fibchurn ./cmd/fibchurn
+
+# The main job. Without root and sudo, fibchurn runs in a user namespace of its own.
+run: build
+	$(SUDO) bin/fibchurn delete-iface --subnets 8192
+
+test: lint tools
+	$(if $(SUDO),$(SUDO) env "PATH=$$PATH" "HOME=$$HOME" "CI=$$CI") $(GOTEST) $(TESTFLAGS) ./...
+
+lint:
+	@unformatted=$$(gofmt -l cmd churn internal lookup ns results vm); \
+	if [ -n "$$unformatted" ]; then echo "gofmt would change: $$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+bench: build
+	$(SUDO) env "PATH=$$PATH" "HOME=$$HOME" $(GO) test -p 1 -run '^$$' -bench . ./internal/rtnl ./churn
+
+install: build
+	install -D -m 0755 bin/fibchurn $(DESTDIR)$(PREFIX)/bin/fibchurn
+
+tools:
+	@missing=; for tool in $(TOOLS); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	if [ -n "$$missing" ]; then \
+		echo "installing$$missing"; \
+		$(SUDO) apt-get update -q && $(SUDO) apt-get install -q -y --no-install-recommends $$missing; \
+	fi
+
+clean:
+	rm -rf bin

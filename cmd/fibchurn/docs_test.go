@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"fibchurn/internal/netnstest"
+)
+
+// documents are the README and everything under docs.
+func documents(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no documents", err)
+	}
+	return append([]string{"../../README.md"}, files...)
+}
+
+// commands are the lines of a document's fences marked sh, continued lines joined.
+func commands(text string) []string {
+	var found []string
+	fence := regexp.MustCompile("(?ms)^```sh\n(.*?)^```")
+	for _, m := range fence.FindAllStringSubmatch(text, -1) {
+		joined := strings.ReplaceAll(m[1], "\\\n", " ")
+		for line := range strings.Lines(joined) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				found = append(found, line)
+			}
+		}
+	}
+	return found
+}
+
+// Every command that README and docs show is executed, in the order of the
+// document and in one directory, so that later ones find the files of earlier ones.
+func TestDocumentedCommands(t *testing.T) {
+	netnstest.Root(t)
+	// What continuous integration executes itself, or needs another machine for.
+	elsewhere := []string{"make run", "make test", "make bench", "make install"}
+	path := filepath.Dir(binary(t)) + ":" + os.Getenv("PATH")
+	for _, document := range documents(t) {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		for i, line := range commands(string(text)) {
+			if slices.Contains(elsewhere, line) {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/%d", filepath.Base(document), i+1), func(t *testing.T) {
+				cmd := exec.Command("bash", "-e", "-o", "pipefail", "-c", `sudo() { "$@"; }; `+line)
+				cmd.Dir, cmd.Env = dir, append(os.Environ(), "PATH="+path)
+				out, err := cmd.CombinedOutput()
+				if err != nil {
+					t.Errorf("%s\n%v\n%s", line, err, out)
+				}
+			})
+		}
+	}
+}
+
+// Every flag and command of the program is written about in README or docs.
+func TestEverythingIsDocumented(t *testing.T) {
+	var text strings.Builder
+	for _, document := range documents(t) {
+		b, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.Write(b)
+	}
+	app := (&program{}).app()
+	for _, command := range app.Commands {
+		if !strings.Contains(text.String(), "fibchurn "+command.Name) {
+			t.Errorf("fibchurn %s is not documented", command.Name)
+		}
+		for _, flag := range command.Flags {
+			name := flag.Names()[0]
+			if len(name) == 1 {
+				name = "-" + name
+			} else {
+				name = "--" + name
+			}
+			if !strings.Contains(text.String(), "`"+name) && !strings.Contains(text.String(), " "+name) {
+				t.Errorf("fibchurn %s: %s is not documented", command.Name, name)
+			}
+		}
+	}
+}
