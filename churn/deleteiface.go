@@ -132,5 +132,5 @@ func (s *DeleteIfaceSpec) Plan() (*Plan, error) {
 		phases = append(phases, p.setLinks("down", false))
 	}
 	phases = append(phases, p.remove())
-	return &Plan{Configure: p.configure, Families: s.Families, Phases: phases, Close: p.tuns.close}, p.err
+	return &Plan{Configure: p.configure, Families: s.Families, Phases: phases, Close: p.tuns.close}, nil
 }

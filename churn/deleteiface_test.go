@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fibchurn/internal/netnstest"
+	"fibchurn/internal/rtnl"
 	"fibchurn/ns"
 	"fibchurn/results"
 )
@@ -192,6 +193,22 @@ func planPhase(p *Plan, name string) *Phase {
 	return nil
 }
 
+// appendRoute makes a phase end with a route to the first subnet.
+func appendRoute(ph *Phase) {
+	fill, ops := ph.Fill, ph.Ops
+	ph.Ops++
+	ph.Fill = func(b *rtnl.Batch, from, to int) error {
+		if err := fill(b, from, min(to, ops)); err != nil || to <= ops {
+			return err
+		}
+		route, err := newRouteThrough(4, ns.NewLink("", 0).Index)
+		if err == nil {
+			b.AppendPrefix(route, subnet(4, 24, 0))
+		}
+		return err
+	}
+}
+
 // A run in which not everything asked for is installed, or not everything removed
 // is gone, is an error and no sample.
 func TestFaultsAreFound(t *testing.T) {
@@ -201,15 +218,12 @@ func TestFaultsAreFound(t *testing.T) {
 		change func(*Plan)
 		want   string
 	}{
-		{"an address is missing", "addrs", func(p *Plan) { planPhase(p, "add").Batch.Truncate(299) }, "IPv4 addresses before delete: 299 instead of 300"},
-		{"a route is missing", "routes", func(p *Plan) { planPhase(p, "add").Batch.Truncate(299) }, "IPv4 routes before delete: 299 instead of 300"},
-		{"the link stays down", "addrs", func(p *Plan) { planPhase(p, "up").Batch.Reset() }, "IPv4 routes before delete: 0 instead of 300"},
-		{"the link is not removed", "addrs", func(p *Plan) { planPhase(p, "delete").Batch.Reset() }, "links after delete: 1 instead of 0"},
+		{"an address is missing", "addrs", func(p *Plan) { planPhase(p, "add").Ops = 299 }, "IPv4 addresses before delete: 299 instead of 300"},
+		{"a route is missing", "routes", func(p *Plan) { planPhase(p, "add").Ops = 299 }, "IPv4 routes before delete: 299 instead of 300"},
+		{"the link stays down", "addrs", func(p *Plan) { planPhase(p, "up").Ops = 0 }, "IPv4 routes before delete: 0 instead of 300"},
+		{"the link is not removed", "addrs", func(p *Plan) { planPhase(p, "delete").Ops = 0 }, "links after delete: 1 instead of 0"},
 		{"the empty link has a route", "empty", func(p *Plan) {
-			err := planPhase(p, "up").Batch.NewRoute(ns.NewLink("", 0).Index, subnet(4, 24, 0))
-			if err != nil {
-				panic(err)
-			}
+			appendRoute(planPhase(p, "up"))
 		}, "IPv4 routes before delete: 1 instead of 0"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -234,9 +248,7 @@ func TestFaultsAreFound(t *testing.T) {
 func TestRefusalEndsTheRun(t *testing.T) {
 	w := faulty{spec(t, func(s *DeleteIfaceSpec) { s.Load = "routes" }), func(p *Plan) {
 		add := planPhase(p, "add")
-		if err := add.Batch.NewRoute(ns.NewLink("", 0).Index, subnet(4, 24, 0)); err != nil {
-			panic(err)
-		}
+		appendRoute(add)
 		add.Describe = func(i int) string { return fmt.Sprintf("request %d", i) }
 	}}
 	run, err := (&Runner{}).Run(context.Background(), w, 1)

@@ -1,10 +1,7 @@
 package churn
 
 import (
-	"errors"
-	"io/fs"
 	"net/netip"
-	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -13,16 +10,12 @@ import (
 	"fibchurn/results"
 )
 
-// addressesPerCall is how many requests of the add phase share a call.
-const addressesPerCall = 256
-
 // A deleteIfacePlan is what the phases of one run of delete-iface share.
 type deleteIfacePlan struct {
 	spec  *DeleteIfaceSpec
 	links []ns.Link
 	bits  map[int]int // prefix length by family
 	tuns  tunSet
-	err   error // the first failure to encode
 }
 
 func newDeleteIfacePlan(s *DeleteIfaceSpec) (*deleteIfacePlan, error) {
@@ -39,85 +32,68 @@ func newDeleteIfacePlan(s *DeleteIfaceSpec) (*deleteIfacePlan, error) {
 	return p, nil
 }
 
-// encode keeps the first failure.
-func (p *deleteIfacePlan) encode(err error) {
-	if p.err == nil {
-		p.err = err
-	}
-}
-
-// configure silences what the kernel would do on its own: in an IPv4 run an
-// interface gets no IPv6 at all, in an IPv6 run neither a link-local address nor
-// router solicitations.
 func (p *deleteIfacePlan) configure(n *ns.Namespace) error {
-	if !slices.Contains(p.spec.Families, 6) {
-		err := n.SetSysctl("net.ipv6.conf.default.disable_ipv6", "1")
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // a kernel without IPv6
-		}
-		return err
-	}
-	if !n.HasIPv6() {
-		return &ns.UnsupportedError{
-			What: "IPv6", Why: "the kernel has none",
-			Help: "boot without ipv6.disable=1, use a kernel with CONFIG_IPV6, or leave -6 out",
-		}
-	}
-	if err := n.SetSysctl("net.ipv6.conf.default.accept_ra", "0"); err != nil {
-		return err
-	}
-	const none = "1" // IN6_ADDR_GEN_MODE_NONE
-	return n.SetSysctl("net.ipv6.conf.default.addr_gen_mode", none)
+	return quiet(n, p.spec.Families)
 }
 
 func (p *deleteIfacePlan) create() *Phase {
-	ph := &Phase{Name: "create", Describe: func(i int) string { return "create " + p.spec.LinkKind + " " + p.links[i].Name }}
-	if p.spec.LinkKind == "tun" {
-		ph.Timed = func() (rtnl.Cost, error) { return p.tuns.create(p.links) }
-		return ph
-	}
-	for _, l := range p.links {
-		p.encode(l.Create(&ph.Batch))
-	}
-	return ph
+	return createLinks(p.links, &p.tuns)
 }
 
 func (p *deleteIfacePlan) setLinks(name string, up bool) *Phase {
-	ph := &Phase{Name: name, Subnets: p.load(), Describe: func(i int) string { return "set link " + name }}
-	for _, l := range p.links {
-		if up {
-			p.encode(l.BringUp(&ph.Batch))
-		} else {
-			p.encode(ph.Batch.SetLink(l.Index, false))
-		}
-	}
+	ph := setLinks(name, p.links, up)
+	ph.Subnets = p.load()
 	return ph
 }
 
 func (p *deleteIfacePlan) add() *Phase {
-	ph := &Phase{Name: "add", Subnets: p.load(), PerCall: addressesPerCall}
-	what, encode := "address", ph.Batch.NewAddress
+	what, template := "address", rtnl.NewAddress
 	if p.spec.Load == "routes" {
-		what, encode = "route", ph.Batch.NewRoute
+		what, template = "route", newRouteThrough
 	}
+	ph := &Phase{Name: "add", Subnets: p.load(), Ops: int(p.load()), PerCall: requestsPerCall}
 	ph.Describe = func(i int) string {
 		link, prefix := p.item(i)
 		return "add " + what + " " + prefix.String() + " to " + link.Name
 	}
-	for i := range int(p.load()) {
-		link, prefix := p.item(i)
-		p.encode(encode(link.Index, prefix))
+	ph.Fill = func(b *rtnl.Batch, from, to int) error {
+		var t *rtnl.Template
+		var index uint32
+		var family int
+		for i := from; i < to; i++ {
+			link, prefix := p.item(i)
+			if f := familyOf(prefix); t == nil || link.Index != index || f != family {
+				var err error
+				if t, err = template(f, link.Index); err != nil {
+					return err
+				}
+				index, family = link.Index, f
+			}
+			b.AppendPrefix(t, prefix)
+		}
+		return nil
 	}
 	return ph
 }
 
+func newRouteThrough(family int, index uint32) (*rtnl.Template, error) {
+	return rtnl.NewRoute(rtnl.Route{Family: family, Table: unix.RT_TABLE_MAIN, Index: index})
+}
+
 func (p *deleteIfacePlan) remove() *Phase {
-	ph := &Phase{Name: "delete", Subnets: p.load(), Describe: func(i int) string { return "delete " + p.links[i].Name }}
-	for _, l := range p.links {
-		p.encode(ph.Batch.DelLink(l.Index))
+	return &Phase{
+		Name: "delete", Subnets: p.load(), Ops: len(p.links),
+		Fill: func(b *rtnl.Batch, from, to int) error {
+			for _, l := range p.links[from:to] {
+				if err := b.DelLink(l.Index); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		Describe: func(i int) string { return "delete " + p.links[i].Name },
+		Check:    p.checkRemoved,
 	}
-	ph.Check = p.checkRemoved
-	return ph
 }
 
 // load is the number of subnets on all interfaces together.

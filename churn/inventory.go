@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"golang.org/x/sys/unix"
-
 	"fibchurn/internal/rtnl"
 )
 
@@ -27,22 +25,14 @@ func takeInventory(c *rtnl.Conn, families []int) (*Inventory, error) {
 		return nil, fmt.Errorf("count links: %w", err)
 	}
 	for _, family := range families {
-		if inv.Addresses[family], err = c.Addresses(addressFamily(family)); err != nil {
+		if inv.Addresses[family], err = c.Addresses(rtnl.AddressFamily(family)); err != nil {
 			return nil, fmt.Errorf("count IPv%d addresses: %w", family, err)
 		}
-		if inv.Routes[family], err = c.Routes(addressFamily(family)); err != nil {
+		if inv.Routes[family], err = c.Routes(rtnl.AddressFamily(family)); err != nil {
 			return nil, fmt.Errorf("count IPv%d routes: %w", family, err)
 		}
 	}
 	return inv, nil
-}
-
-// addressFamily turns 4 or 6 into AF_INET or AF_INET6.
-func addressFamily(family int) uint8 {
-	if family == 6 {
-		return unix.AF_INET6
-	}
-	return unix.AF_INET
 }
 
 // routes counts a family's routes that satisfy f.

@@ -104,8 +104,10 @@ func (e *execution) execute() (err error) {
 	if e.plan.Close != nil {
 		defer func() { err = errors.Join(err, e.plan.Close()) }()
 	}
-	if err := e.plan.Configure(n); err != nil {
-		return err
+	if e.plan.Configure != nil {
+		if err := e.plan.Configure(n); err != nil {
+			return err
+		}
 	}
 	if !settle() {
 		e.update(func(run *results.Run) {
@@ -138,33 +140,27 @@ func (e *execution) phases(n *ns.Namespace, c *rtnl.Conn) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, ph := range e.plan.Phases {
 		var cost rtnl.Cost
+		var walls []time.Duration
 		err := n.Do(func() (err error) {
-			cost, err = ph.execute(c)
+			cost, walls, err = ph.execute(c)
 			return err
 		})
 		if err != nil {
 			return fmt.Errorf("phase %s: %w", ph.Name, err)
 		}
-		e.update(func(run *results.Run) {
-			run.Phases = append(run.Phases, phaseRecord(ph, cost))
-		})
+		if !ph.Untimed {
+			e.update(func(run *results.Run) {
+				run.Phases = append(run.Phases, phaseRecord(ph, cost))
+				if ph.After != nil {
+					ph.After(run, walls)
+				}
+			})
+		}
 		if err := e.inspect(n, c, ph); err != nil {
 			return fmt.Errorf("phase %s: %w", ph.Name, err)
 		}
 	}
 	return nil
-}
-
-// execute sends the phase's requests from the calling thread.
-func (ph *Phase) execute(c *rtnl.Conn) (rtnl.Cost, error) {
-	if ph.Timed != nil {
-		return ph.Timed()
-	}
-	out, err := c.Send(&ph.Batch, ph.PerCall, rtnl.AckLast)
-	if err == nil && len(out.Failures) > 0 {
-		err = fmt.Errorf("%s: %w", ph.Describe(out.Failures[0].Request), out.Err())
-	}
-	return out.Cost, err
 }
 
 // inspect counts what is there and takes the trie's shape, between phases.
@@ -227,7 +223,7 @@ func evaluate(c *rtnl.Conn, families []int, ph *Phase) ([]results.Check, error) 
 }
 
 func phaseRecord(ph *Phase, cost rtnl.Cost) results.Phase {
-	ops := int64(ph.Batch.Len())
+	ops := cost.Requests
 	if ph.Timed != nil {
 		ops = cost.Calls
 	}

@@ -1,6 +1,8 @@
 package churn
 
 import (
+	"time"
+
 	"fibchurn/internal/rtnl"
 	"fibchurn/ns"
 	"fibchurn/results"
@@ -11,39 +13,54 @@ type Workload interface {
 	Command() string // "delete-iface"
 	Cell() string    // "addrs"
 	Spec() any       // becomes the record's spec
-	// Plan encodes everything one run sends. It is called outside the clock,
-	// before the namespace exists.
+	// Plan prepares one run, outside of every clock and before the namespace
+	// exists.
 	Plan() (*Plan, error)
 }
 
-// A Plan is one run, encoded before the first clock starts.
+// A Plan is one run, prepared.
 type Plan struct {
 	// Configure sets the fresh namespace up, untimed.
 	Configure func(*ns.Namespace) error
 	Families  []int // 4, 6: whose addresses and routes the checks count
 	Phases    []*Phase
-	// Close releases what the phases hold open, after the run's last check.
+	// Close, where it is not nil, releases what the phases hold open, after the
+	// run's last check.
 	Close func() error
 }
 
-// A Phase is one timed stretch of a run.
+// A Phase is one stretch of a run. Unless it is Untimed it ends up in the record.
 type Phase struct {
 	Name    string
 	Subnets int64 // local subnets or routes it works on, 0 where that means nothing
 
-	// The requests, and how many of them go into one call (0: as many as fit).
-	Batch   rtnl.Batch
+	// The phase's requests: Ops of them, of which Fill appends [from, to) to a
+	// batch. They are encoded a chunk at a time between the timed calls, so that a
+	// table of millions takes no more memory than one of thousands.
+	Ops  int
+	Fill func(b *rtnl.Batch, from, to int) error
+	// How they are sent: PerCall 0 puts all into one call.
 	PerCall int
-	// Timed replaces the batch where the kernel has no netlink request for it. It
-	// runs on the namespace's thread, opens its own clock, and returns its cost.
-	Timed func() (rtnl.Cost, error)
+	Ack     rtnl.Ack
+	// Each keeps the wall time of every call; with PerCall 1, of every request.
+	Each bool
+
+	// Timed replaces the requests where the phase is not a batch of them. It runs on
+	// the namespace's thread, opens its own clocks, and returns their sum.
+	Timed func(*rtnl.Conn) (rtnl.Cost, error)
 	// Describe names request i in an error, e.g. "add 10.0.0.1/24 to fc0".
 	Describe func(i int) string
 
+	// Untimed phases prepare: they are checked and not recorded.
+	Untimed bool
 	// Loaded marks the last phase that builds the load: the trie's shape is taken
-	// after it (and after the run's last phase), and Check follows.
+	// after it and after the run's last phase.
 	Loaded bool
-	Check  func(*Inventory) []results.Check
+	// Check, where it is not nil, states what must be there after the phase.
+	Check func(*Inventory) []results.Check
+	// After, where it is not nil, is called with the calls' times once the phase
+	// has ended, to add to the record what only the workload can make of them.
+	After func(run *results.Run, walls []time.Duration)
 }
 
 // An Observer watches a run from beside its timed thread: Start is called before

@@ -60,6 +60,9 @@ func (l Link) BringUp(b *rtnl.Batch) error {
 	return b.SetLink(l.Index, true)
 }
 
+// TakeDown appends taking the link down.
+func (l Link) TakeDown(b *rtnl.Batch) error { return b.SetLink(l.Index, false) }
+
 // ChooseKind resolves KindAuto and checks any other kind by making one link of
 // it in a namespace of its own; where the driver is a module the kernel loads it
 // on that occasion (rtnl_newlink, net/core/rtnetlink.c). The error is an
@@ -115,7 +118,7 @@ func TryKind(kind string) error {
 	if err := l.BringUp(&b); err != nil {
 		return err
 	}
-	out, err := c.Send(&b, 0, rtnl.AckAll)
+	out, err := c.Send(&b, rtnl.Options{Ack: rtnl.AckAll})
 	if err == nil {
 		err = out.Err()
 	}

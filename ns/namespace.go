@@ -120,7 +120,7 @@ func (n *Namespace) bringUpLoopback() error {
 	if err := b.SetLink(loopback, true); err != nil {
 		return err
 	}
-	out, err := c.Send(&b, 0, rtnl.AckAll)
+	out, err := c.Send(&b, rtnl.Options{Ack: rtnl.AckAll})
 	if err == nil {
 		err = out.Err()
 	}

@@ -150,7 +150,7 @@ func TestLinkIndexes(t *testing.T) {
 		}
 		want = append(want, l.Index, l.Peer())
 	}
-	if out, err := c.Send(&b, 0, rtnl.AckAll); err != nil || out.Err() != nil {
+	if out, err := c.Send(&b, rtnl.Options{Ack: rtnl.AckAll}); err != nil || out.Err() != nil {
 		t.Fatal(err, out.Err())
 	}
 	links, err := c.Links()

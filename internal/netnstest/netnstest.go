@@ -56,7 +56,7 @@ func Link(t testing.TB, c *rtnl.Conn) ns.Link {
 	if err := l.BringUp(&b); err != nil {
 		t.Fatal(err)
 	}
-	out, err := c.Send(&b, 0, rtnl.AckAll)
+	out, err := c.Send(&b, rtnl.Options{Ack: rtnl.AckAll})
 	if err == nil {
 		err = out.Err()
 	}

@@ -18,13 +18,24 @@ import (
 func routes(t testing.TB, index uint32, count int) *rtnl.Batch {
 	t.Helper()
 	var b rtnl.Batch
+	template := newRoute(t, index)
 	for i := range count {
-		a := netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})
-		if err := b.NewRoute(index, netip.PrefixFrom(a, 32)); err != nil {
-			t.Fatal(err)
-		}
+		b.AppendPrefix(template, hostRoute(i))
 	}
 	return &b
+}
+
+func newRoute(t testing.TB, index uint32) *rtnl.Template {
+	t.Helper()
+	template, err := rtnl.NewRoute(rtnl.Route{Family: 4, Table: unix.RT_TABLE_MAIN, Index: index})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return template
+}
+
+func hostRoute(i int) netip.Prefix {
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 32)
 }
 
 func TestDialRefusesOwnNamespace(t *testing.T) {
@@ -48,16 +59,13 @@ func TestSendAccountsForEveryRequest(t *testing.T) {
 		var before rtnl.Batch
 		for i := range count {
 			if repeated[i] {
-				a := netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)})
-				if err := before.NewRoute(l.Index, netip.PrefixFrom(a, 32)); err != nil {
-					t.Fatal(err)
-				}
+				before.AppendPrefix(newRoute(t, l.Index), hostRoute(i))
 			}
 		}
-		if out, err := c.Send(&before, 0, ack); err != nil || out.Err() != nil || out.Done != len(repeated) {
+		if out, err := c.Send(&before, rtnl.Options{Ack: ack}); err != nil || out.Err() != nil || out.Done != len(repeated) {
 			t.Fatalf("prepare: %+v, %v", out, err)
 		}
-		out, err := c.Send(routes(t, l.Index, count), 256, ack)
+		out, err := c.Send(routes(t, l.Index, count), rtnl.Options{PerCall: 256, Ack: ack})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +103,7 @@ func emptyTable(t *testing.T, c *rtnl.Conn, index uint32) {
 			t.Fatal(err)
 		}
 	}
-	if out, err := c.Send(&b, 0, rtnl.AckAll); err != nil || out.Err() != nil {
+	if out, err := c.Send(&b, rtnl.Options{Ack: rtnl.AckAll}); err != nil || out.Err() != nil {
 		t.Fatalf("flush: %v, %v", err, out.Err())
 	}
 }
@@ -106,7 +114,7 @@ func TestExtendedAcknowledgement(t *testing.T) {
 	if err := b.NewLink("nosuchkind", "x", 77, "", 0); err != nil {
 		t.Fatal(err)
 	}
-	out, err := c.Send(&b, 0, rtnl.AckLast)
+	out, err := c.Send(&b, rtnl.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +130,7 @@ func TestSendReportsLostAnswers(t *testing.T) {
 	if err := rtnl.ShrinkReceiveBuffer(c); err != nil {
 		t.Fatal(err)
 	}
-	_, err := c.Send(routes(t, l.Index, 2000), 2000, rtnl.AckAll)
+	_, err := c.Send(routes(t, l.Index, 2000), rtnl.Options{PerCall: 2000, Ack: rtnl.AckAll})
 	if !errors.Is(err, rtnl.ErrLost) {
 		t.Fatalf("Send: %v, want %v", err, rtnl.ErrLost)
 	}
@@ -135,7 +143,7 @@ func TestSendKeepsToBuffers(t *testing.T) {
 	if err := rtnl.LimitCall(c, 1000, 10); err != nil {
 		t.Fatal(err)
 	}
-	out, err := c.Send(routes(t, l.Index, 100), 0, rtnl.AckAll)
+	out, err := c.Send(routes(t, l.Index, 100), rtnl.Options{Ack: rtnl.AckAll})
 	if err != nil || out.Err() != nil || out.Done != 100 {
 		t.Fatalf("%+v, %v", out, err)
 	}
@@ -150,7 +158,7 @@ func TestSendAllocatesNothing(t *testing.T) {
 	_, c := netnstest.New(t)
 	l := netnstest.Link(t, c)
 	add := routes(t, l.Index, 1000)
-	if _, err := c.Send(add, 100, rtnl.AckLast); err != nil {
+	if _, err := c.Send(add, rtnl.Options{PerCall: 100}); err != nil {
 		t.Fatal(err)
 	}
 	up := &rtnl.Batch{}
@@ -160,7 +168,7 @@ func TestSendAllocatesNothing(t *testing.T) {
 		}
 	}
 	allocations := testing.AllocsPerRun(20, func() {
-		if out, err := c.Send(up, 10, rtnl.AckAll); err != nil || len(out.Failures) > 0 {
+		if out, err := c.Send(up, rtnl.Options{PerCall: 10, Ack: rtnl.AckAll}); err != nil || len(out.Failures) > 0 {
 			t.Fatal(err, out.Failures)
 		}
 	})
@@ -174,11 +182,17 @@ func TestDumpCounts(t *testing.T) {
 	l := netnstest.Link(t, c)
 	var b rtnl.Batch
 	for _, text := range []string{"10.1.0.1/24", "10.2.0.1/24", "2001:db8:1::1/64"} {
-		if err := b.NewAddress(l.Index, netip.MustParsePrefix(text)); err != nil {
+		family := 4
+		if strings.Contains(text, ":") {
+			family = 6
+		}
+		template, err := rtnl.NewAddress(family, l.Index)
+		if err != nil {
 			t.Fatal(err)
 		}
+		b.AppendPrefix(template, netip.MustParsePrefix(text))
 	}
-	if out, err := c.Send(&b, 0, rtnl.AckAll); err != nil || out.Err() != nil {
+	if out, err := c.Send(&b, rtnl.Options{Ack: rtnl.AckAll}); err != nil || out.Err() != nil {
 		t.Fatal(err, out.Err())
 	}
 	v4, err := c.Addresses(unix.AF_INET)
@@ -203,7 +217,7 @@ func BenchmarkSendRoutes(b *testing.B) {
 	batch := routes(b, l.Index, 8192)
 	var cost rtnl.Cost
 	for b.Loop() {
-		out, err := c.Send(batch, 256, rtnl.AckLast)
+		out, err := c.Send(batch, rtnl.Options{PerCall: 256})
 		if err != nil || out.Err() != nil {
 			b.Fatal(err, out.Err())
 		}
@@ -212,7 +226,7 @@ func BenchmarkSendRoutes(b *testing.B) {
 		var flush rtnl.Batch
 		_ = flush.SetLink(l.Index, false)
 		_ = flush.SetLink(l.Index, true)
-		if _, err := c.Send(&flush, 0, rtnl.AckAll); err != nil {
+		if _, err := c.Send(&flush, rtnl.Options{Ack: rtnl.AckAll}); err != nil {
 			b.Fatal(err)
 		}
 		b.StartTimer()

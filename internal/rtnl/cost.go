@@ -15,7 +15,7 @@ import (
 // estimate (cputime_adjust, kernel/sched/cputime.c). The CPU figures also hold
 // the return from one and the entry into another system call that reads them.
 type Cost struct {
-	Calls                                  int64
+	Calls, Requests                        int64
 	Wall, User, System                     time.Duration
 	VoluntarySwitches, InvoluntarySwitches int64
 }
@@ -23,6 +23,7 @@ type Cost struct {
 // Add adds d to c.
 func (c *Cost) Add(d Cost) {
 	c.Calls += d.Calls
+	c.Requests += d.Requests
 	c.Wall += d.Wall
 	c.User += d.User
 	c.System += d.System

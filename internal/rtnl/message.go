@@ -40,44 +40,93 @@ func (b *Batch) DelLink(index uint32) error {
 	return b.Append(unix.RTM_DELLINK, 0, &rtnetlink.LinkMessage{Index: index})
 }
 
-// NewAddress appends an address with its prefix length. IPv6 addresses skip
-// duplicate address detection (IFA_F_NODAD), so that they are usable at once.
-func (b *Batch) NewAddress(index uint32, address netip.Prefix) error {
-	family, ip := encodeAddress(address.Addr())
+// NewAddress is the template of the addition of an address with its prefix
+// length. IPv6 addresses skip duplicate address detection (IFA_F_NODAD), so that
+// they are usable at once.
+func NewAddress(family int, index uint32) (*Template, error) {
+	return addressTemplate(unix.RTM_NEWADDR, netlink.Create|netlink.Excl, family, index)
+}
+
+// DelAddress is the template of the removal of an address.
+func DelAddress(family int, index uint32) (*Template, error) {
+	return addressTemplate(unix.RTM_DELADDR, 0, family, index)
+}
+
+func addressTemplate(typ uint16, flags netlink.HeaderFlags, family int, index uint32) (*Template, error) {
+	any := anyAddress(family)
 	m := &rtnetlink.AddressMessage{
-		Family:       family,
-		PrefixLength: uint8(address.Bits()),
-		Index:        index,
-		Attributes:   &rtnetlink.AddressAttributes{Address: ip, Local: ip},
+		Family:     AddressFamily(family),
+		Index:      index,
+		Attributes: &rtnetlink.AddressAttributes{Address: any, Local: any},
 	}
-	if family == unix.AF_INET6 {
+	if family == 6 {
 		m.Attributes.Flags = unix.IFA_F_NODAD
 	}
-	return b.Append(unix.RTM_NEWADDR, netlink.Create|netlink.Excl, m)
+	const prefixLength = 1 // byte of struct ifaddrmsg
+	return newTemplate(typ, flags, m, prefixLength, unix.SizeofIfAddrmsg, unix.IFA_ADDRESS, unix.IFA_LOCAL)
 }
 
-// NewRoute appends a route to prefix through an interface, without a gateway, to
-// the main table.
-func (b *Batch) NewRoute(index uint32, prefix netip.Prefix) error {
-	family, ip := encodeAddress(prefix.Addr())
+// A Route says where the routes of a template go.
+type Route struct {
+	Family  int // 4 or 6
+	Table   uint32
+	Index   uint32     // output interface
+	Gateway netip.Addr // none where invalid
+	Metric  uint32     // 0: the kernel's default
+}
+
+// NewRoute is the template of the addition of a unicast route, which must not be
+// there yet.
+func NewRoute(r Route) (*Template, error) {
+	return routeTemplate(unix.RTM_NEWROUTE, netlink.Create|netlink.Excl, r)
+}
+
+// ReplaceRoute is the template of the replacement of a route that differs in next
+// hop alone.
+func ReplaceRoute(r Route) (*Template, error) {
+	return routeTemplate(unix.RTM_NEWROUTE, netlink.Create|netlink.Replace, r)
+}
+
+// DelRoute is the template of the removal of a route.
+func DelRoute(r Route) (*Template, error) {
+	return routeTemplate(unix.RTM_DELROUTE, 0, r)
+}
+
+func routeTemplate(typ uint16, flags netlink.HeaderFlags, r Route) (*Template, error) {
 	m := &rtnetlink.RouteMessage{
-		Family:     family,
-		DstLength:  uint8(prefix.Bits()),
-		Table:      unix.RT_TABLE_MAIN,
-		Protocol:   unix.RTPROT_STATIC,
-		Scope:      unix.RT_SCOPE_LINK,
-		Type:       unix.RTN_UNICAST,
-		Attributes: rtnetlink.RouteAttributes{Dst: ip, OutIface: index},
+		Family:   AddressFamily(r.Family),
+		Table:    unix.RT_TABLE_UNSPEC,
+		Protocol: unix.RTPROT_STATIC,
+		Type:     unix.RTN_UNICAST,
+		Attributes: rtnetlink.RouteAttributes{
+			Dst: anyAddress(r.Family), OutIface: r.Index, Priority: r.Metric,
+		},
 	}
-	if family == unix.AF_INET6 {
-		m.Scope = unix.RT_SCOPE_UNIVERSE // IPv6 knows no scopes of routes
+	if r.Table < 256 {
+		m.Table = uint8(r.Table)
+	} else {
+		m.Attributes.Table = r.Table
 	}
-	return b.Append(unix.RTM_NEWROUTE, netlink.Create|netlink.Excl, m)
+	if r.Gateway.IsValid() {
+		m.Attributes.Gateway = r.Gateway.AsSlice()
+	} else if r.Family == 4 {
+		m.Scope = unix.RT_SCOPE_LINK // IPv6 knows no scopes of routes
+	}
+	const prefixLength = 1 // byte of struct rtmsg
+	return newTemplate(typ, flags, m, prefixLength, unix.SizeofRtMsg, unix.RTA_DST)
 }
 
-func encodeAddress(a netip.Addr) (family uint8, ip []byte) {
-	if a.Is4() {
-		return unix.AF_INET, a.AsSlice()
+// AddressFamily turns 4 or 6 into AF_INET or AF_INET6.
+func AddressFamily(family int) uint8 {
+	if family == 6 {
+		return unix.AF_INET6
 	}
-	return unix.AF_INET6, a.AsSlice()
+	return unix.AF_INET
+}
+
+func anyAddress(family int) []byte {
+	if family == 6 {
+		return netip.IPv6Unspecified().AsSlice()
+	}
+	return netip.IPv4Unspecified().AsSlice()
 }

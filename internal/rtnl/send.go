@@ -3,6 +3,7 @@ package rtnl
 import (
 	"errors"
 	"fmt"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -57,23 +58,36 @@ func (o *Outcome) Err() error {
 	return fmt.Errorf("%w, and %d more requests failed", &o.Failures[0], len(o.Failures)-1)
 }
 
-// Send sends the batch, at most perCall requests a call (0: as many as the
-// socket's buffers allow), and reads the answers after each call. Requests that
-// the kernel refuses are in the outcome; the error is for a call that failed as
-// a whole and for lost answers. Nothing is allocated between the clock readings,
+// Options say how a batch is sent.
+type Options struct {
+	PerCall int // most requests of one call; 0: as many as the socket's buffers allow
+	Ack     Ack
+	// Walls, where it is not nil, takes the wall time of every call; it must have
+	// room for all of them.
+	Walls []time.Duration
+}
+
+// Send sends the batch and reads the answers after each call. Requests that the
+// kernel refuses are in the outcome; the error is for a call that failed as a
+// whole and for lost answers. Nothing is allocated between the clock readings,
 // nor at all where no request fails.
-func (c *Conn) Send(b *Batch, perCall int, ack Ack) (Outcome, error) {
+func (c *Conn) Send(b *Batch, opt Options) (Outcome, error) {
 	var out Outcome
 	for from := 0; from < b.Len(); {
-		to := c.callEnd(b, from, perCall)
+		to := c.callEnd(b, from, opt.PerCall)
 		first := c.seq + 1
 		c.seq += uint32(to - from)
-		b.number(from, to, first, ack)
+		b.number(from, to, first, opt.Ack)
+		wall := out.Cost.Wall
 		if err := c.call(b.buf[b.start(from):b.ends[to-1]], &out.Cost); err != nil {
 			return out, fmt.Errorf("send requests %d to %d: %w", from, to-1, err)
 		}
+		out.Cost.Requests += int64(to - from)
+		if opt.Walls != nil {
+			opt.Walls[out.Cost.Calls-1] = out.Cost.Wall - wall
+		}
 		failures := len(out.Failures)
-		if err := c.answers(&out, first, from, to, ack); err != nil {
+		if err := c.answers(&out, first, from, to, opt.Ack); err != nil {
 			return out, fmt.Errorf("requests %d to %d: %w", from, to-1, err)
 		}
 		out.Done += to - from - (len(out.Failures) - failures)
