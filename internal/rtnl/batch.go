@@ -61,12 +61,12 @@ func (b *Batch) Append(typ uint16, flags netlink.HeaderFlags, body encoding.Bina
 }
 
 // number gives the requests [from, to) the sequence numbers from first on, and
-// asks for an acknowledgement of the last one or of all.
+// asks for the acknowledgements of one call.
 func (b *Batch) number(from, to int, first uint32, ack Ack) {
 	for i := from; i < to; i++ {
 		h := b.buf[b.start(i):b.ends[i]]
 		flags := binary.NativeEndian.Uint16(h[6:]) &^ unix.NLM_F_ACK
-		if ack == AckAll || i == to-1 {
+		if ack == AckAll || ack != ackNone && i == to-1 {
 			flags |= unix.NLM_F_ACK
 		}
 		binary.NativeEndian.PutUint16(h[6:], flags)

@@ -22,7 +22,6 @@ const bufferBytes = 32 << 20
 // A Conn is an rtnetlink socket inside one network namespace. It is not safe
 // for concurrent use.
 type Conn struct {
-	nl  *netlink.Conn // owns the descriptor
 	fd  int
 	seq uint32 // last sequence number given out
 	in  []byte // one datagram of answers
@@ -44,12 +43,36 @@ func Dial(netns *os.File) (*Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open rtnetlink socket: %w", err)
 	}
-	c := &Conn{nl: nl, in: make([]byte, 64<<10)}
+	defer nl.Close()
+	// Error answers without a copy of the request: smaller, so fewer overruns.
+	if err := nl.SetOption(netlink.CapAcknowledge, true); err != nil {
+		return nil, fmt.Errorf("set NETLINK_CAP_ACK: %w", err)
+	}
+	fd, err := takeOver(nl)
+	if err != nil {
+		return nil, fmt.Errorf("take over rtnetlink socket: %w", err)
+	}
+	c := &Conn{fd: fd, in: make([]byte, 64<<10)}
 	if err := c.configure(); err != nil {
-		nl.Close()
+		c.Close()
 		return nil, err
 	}
+	c.watch.Calibrate()
 	return c, nil
+}
+
+// takeOver returns a descriptor of the socket that Go's network poller does not
+// watch: every answer would wake the poller's thread, which then takes the CPU
+// from the timed one.
+func takeOver(nl *netlink.Conn) (fd int, err error) {
+	raw, err := nl.SyscallConn()
+	if err != nil {
+		return -1, err
+	}
+	controlErr := raw.Control(func(watched uintptr) {
+		fd, err = unix.FcntlInt(watched, unix.F_DUPFD_CLOEXEC, 0)
+	})
+	return fd, errors.Join(controlErr, err)
 }
 
 // refuseOwn compares with the thread-group leader's namespace, which never
@@ -69,17 +92,6 @@ func refuseOwn(netns *os.File) error {
 }
 
 func (c *Conn) configure() error {
-	// Error answers without a copy of the request: smaller, so fewer overruns.
-	if err := c.nl.SetOption(netlink.CapAcknowledge, true); err != nil {
-		return fmt.Errorf("set NETLINK_CAP_ACK: %w", err)
-	}
-	raw, err := c.nl.SyscallConn()
-	if err != nil {
-		return err
-	}
-	if err := raw.Control(func(fd uintptr) { c.fd = int(fd) }); err != nil {
-		return err
-	}
 	send, err := growBuffer(c.fd, unix.SO_SNDBUFFORCE, unix.SO_SNDBUF)
 	if err != nil {
 		return fmt.Errorf("size send buffer: %w", err)
@@ -107,4 +119,4 @@ func growBuffer(fd, force, plain int) (int, error) {
 }
 
 // Close closes the socket.
-func (c *Conn) Close() error { return c.nl.Close() }
+func (c *Conn) Close() error { return unix.Close(c.fd) }

@@ -53,7 +53,7 @@ func TestSendAccountsForEveryRequest(t *testing.T) {
 	_, c := netnstest.New(t)
 	l := netnstest.Link(t, c)
 	const count = 3000
-	for _, ack := range []rtnl.Ack{rtnl.AckLast, rtnl.AckAll} {
+	for _, ack := range []rtnl.Ack{rtnl.AckLast, rtnl.AckAll, rtnl.AckFinal} {
 		// Five requests repeat what is there already: the kernel refuses these alone.
 		repeated := map[int]bool{0: true, 255: true, 256: true, 1000: true, count - 1: true}
 		var before rtnl.Batch

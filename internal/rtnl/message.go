@@ -1,6 +1,7 @@
 package rtnl
 
 import (
+	"net"
 	"net/netip"
 
 	"github.com/jsimonetti/rtnetlink/v2"
@@ -129,4 +130,29 @@ func anyAddress(family int) []byte {
 		return netip.IPv6Unspecified().AsSlice()
 	}
 	return netip.IPv4Unspecified().AsSlice()
+}
+
+// A Rule is a routing policy rule: what comes from a prefix is looked up in a
+// table.
+type Rule struct {
+	Family   int
+	From     netip.Prefix
+	Priority uint32
+	Table    uint8
+}
+
+// NewRule appends the addition of a rule.
+func (b *Batch) NewRule(r Rule) error {
+	return b.Append(unix.RTM_NEWRULE, netlink.Create|netlink.Excl, r.message())
+}
+
+// DelRule appends the removal of a rule.
+func (b *Batch) DelRule(r Rule) error { return b.Append(unix.RTM_DELRULE, 0, r.message()) }
+
+func (r Rule) message() *rtnetlink.RuleMessage {
+	from := net.IP(r.From.Addr().AsSlice())
+	return &rtnetlink.RuleMessage{
+		Family: AddressFamily(r.Family), SrcLength: uint8(r.From.Bits()), Table: r.Table, Action: unix.FR_ACT_TO_TBL,
+		Attributes: &rtnetlink.RuleAttributes{Src: &from, Priority: &r.Priority},
+	}
 }

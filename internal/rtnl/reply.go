@@ -23,6 +23,9 @@ func (c *Conn) answers(out *Outcome, first uint32, from, to int, ack Ack) error 
 	next := from // lowest request that may still be answered
 	for next < to {
 		data, err := c.receive()
+		if err == unix.EAGAIN && ack == ackNone {
+			return nil
+		}
 		if err == unix.EAGAIN {
 			return fmt.Errorf("%w: none for request %d", ErrLost, to-1)
 		}

@@ -9,13 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Ack says which requests of a call the kernel is asked to acknowledge. A
-// request that fails is answered in any case.
+// Ack says which requests of a batch the kernel is asked to acknowledge. A
+// request that fails is answered in any case, so an acknowledgement proves that
+// all requests before it without an answer were carried out.
 type Ack int
 
 const (
-	AckLast Ack = iota // the last of every call: proves that all before it were worked through
-	AckAll             // every request
+	AckLast  Ack = iota // the last request of every call
+	AckAll              // every request
+	AckFinal            // the last request of the batch
+
+	ackNone // for one call: no request
 )
 
 // ErrLost is returned where the kernel dropped answers (ENOBUFS,
@@ -77,7 +81,11 @@ func (c *Conn) Send(b *Batch, opt Options) (Outcome, error) {
 		to := c.callEnd(b, from, opt.PerCall)
 		first := c.seq + 1
 		c.seq += uint32(to - from)
-		b.number(from, to, first, opt.Ack)
+		ack := opt.Ack
+		if ack == AckFinal && to < b.Len() {
+			ack = ackNone
+		}
+		b.number(from, to, first, ack)
 		wall := out.Cost.Wall
 		if err := c.call(b.buf[b.start(from):b.ends[to-1]], &out.Cost); err != nil {
 			return out, fmt.Errorf("send requests %d to %d: %w", from, to-1, err)
@@ -87,7 +95,7 @@ func (c *Conn) Send(b *Batch, opt Options) (Outcome, error) {
 			opt.Walls[out.Cost.Calls-1] = out.Cost.Wall - wall
 		}
 		failures := len(out.Failures)
-		if err := c.answers(&out, first, from, to, opt.Ack); err != nil {
+		if err := c.answers(&out, first, from, to, ack); err != nil {
 			return out, fmt.Errorf("requests %d to %d: %w", from, to-1, err)
 		}
 		out.Done += to - from - (len(out.Failures) - failures)
