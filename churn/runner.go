@@ -150,10 +150,12 @@ func (e *execution) phases(n *ns.Namespace, c *rtnl.Conn) error {
 		}
 		if !ph.Untimed {
 			e.update(func(run *results.Run) {
-				run.Phases = append(run.Phases, phaseRecord(ph, cost))
+				record := phaseRecord(ph, cost)
 				if ph.After != nil {
-					ph.After(run, walls)
+					ph.After(run, walls) // before the times are sorted
 				}
+				record.Each = results.Distribute(walls)
+				run.Phases = append(run.Phases, record)
 			})
 		}
 		if err := e.inspect(n, c, ph); err != nil {
@@ -235,10 +237,12 @@ func phaseRecord(ph *Phase, cost rtnl.Cost) results.Phase {
 	}
 }
 
-// preempted warns of a run whose timed thread lost the CPU to something else.
+// preempted warns of a run whose timed thread lost the CPU to something else so
+// often that it shows. The kernel's own threads (RCU, kfree) take it now and then.
 func preempted(run *results.Run) []results.Warning {
+	const often = 5 * time.Millisecond
 	for _, p := range run.Phases {
-		if p.InvoluntarySwitches > 0 {
+		if p.InvoluntarySwitches*int64(often) > p.Wall {
 			return []results.Warning{{Kind: "preempted", Text: "other work took the CPU from the timed thread; that time is in wall and blocked (see involuntary_switches)"}}
 		}
 	}

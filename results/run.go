@@ -65,6 +65,8 @@ type Phase struct {
 	Blocked             int64 `json:"blocked_ns"`
 	VoluntarySwitches   int64 `json:"voluntary_switches"`
 	InvoluntarySwitches int64 `json:"involuntary_switches"`
+
+	Each *Distribution `json:"each,omitempty"` // times of the single operations, where they were kept
 }
 
 // A Check is one comparison of what a run asked the kernel for with what the

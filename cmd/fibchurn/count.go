@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/urfave/cli/v2"
 )
 
 // A count is a flag's number of things: "8192", "8k" (8000), "8Ki" (8192), "1M",
@@ -34,3 +36,12 @@ func parseCount(text string) (int, error) {
 	}
 	return int(v * unit), nil
 }
+
+// numberOf is a count as the default of a flag.
+func numberOf(n int) *count {
+	c := count(n)
+	return &c
+}
+
+// countOf is the value of a flag that is a count.
+func countOf(c *cli.Context, name string) int { return int(*c.Generic(name).(*count)) }

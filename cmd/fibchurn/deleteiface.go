@@ -7,11 +7,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"fibchurn/churn"
-	"fibchurn/ns"
 )
 
 func (p *program) deleteIface() *cli.Command {
-	subnets, ifaces := count(8192), count(1)
 	return &cli.Command{
 		Name:  "delete-iface",
 		Usage: "time the removal of interfaces that carry local subnets",
@@ -19,13 +17,13 @@ func (p *program) deleteIface() *cli.Command {
 			"an interface with N routes, and an empty one as the calibration. Every run has a fresh\n" +
 			"network namespace.",
 		Flags: append([]cli.Flag{
-			&cli.GenericFlag{Name: "subnets", Aliases: []string{"n"}, Value: &subnets, Usage: "local subnets (or routes) on every interface, of each family"},
+			&cli.GenericFlag{Name: "subnets", Aliases: []string{"n"}, Value: numberOf(8192), Usage: "local subnets (or routes) on every interface, of each family"},
 			&cli.StringSliceFlag{Name: "as", Usage: "what the interface carries: " + strings.Join(churn.Loads(), ", ") + " (repeatable; default: addrs, routes, empty)"},
-			&cli.GenericFlag{Name: "ifaces", Value: &ifaces, Usage: "interfaces, removed in one batch"},
+			&cli.GenericFlag{Name: "ifaces", Value: numberOf(1), Usage: "interfaces, removed in one batch"},
 			&cli.IntFlag{Name: "prefix-len", Usage: "prefix length of the subnets (default: 24 and 64; what is needed for secondaries)"},
 			&cli.StringFlag{Name: "setup", Value: "down", Usage: "add addresses before the link comes up (down) or after (up)"},
 			&cli.BoolFlag{Name: "down-first", Usage: "take the link down, as a phase of its own, before removing it"},
-			&cli.StringFlag{Name: "link-kind", Value: ns.KindAuto, Usage: "auto, " + strings.Join(ns.Kinds(), ", ")},
+			linkKindFlag(),
 		}, measureFlags()...),
 		OnUsageError:           onUsageError,
 		UseShortOptionHandling: true,
@@ -56,9 +54,9 @@ func deleteIfaceSpecs(c *cli.Context, m *measure) ([]*churn.DeleteIfaceSpec, err
 	if err := noArguments(c); err != nil {
 		return nil, err
 	}
-	kind := c.String("link-kind")
-	if kind != ns.KindAuto && !slices.Contains(ns.Kinds(), kind) {
-		return nil, usageErrorf("--link-kind %s: must be auto, %s", kind, strings.Join(ns.Kinds(), ", "))
+	kind, err := linkKindOf(c)
+	if err != nil {
+		return nil, err
 	}
 	if c.IsSet("prefix-len") && c.Int("prefix-len") == 0 {
 		return nil, usageErrorf("--prefix-len 0: a subnet of everything is not local")
@@ -74,8 +72,8 @@ func deleteIfaceSpecs(c *cli.Context, m *measure) ([]*churn.DeleteIfaceSpec, err
 		}
 		s := &churn.DeleteIfaceSpec{
 			Load:      load,
-			Subnets:   int(*c.Generic("subnets").(*count)),
-			Ifaces:    int(*c.Generic("ifaces").(*count)),
+			Subnets:   countOf(c, "subnets"),
+			Ifaces:    countOf(c, "ifaces"),
 			Families:  m.families,
 			PrefixLen: c.Int("prefix-len"),
 			LinkKind:  kind,

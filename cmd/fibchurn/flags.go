@@ -9,12 +9,11 @@ import (
 // measureFlags are the flags of every command that measures. They may stand
 // before the command too.
 func measureFlags() []cli.Flag {
-	runs, warmup := count(10), count(1)
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "4", Aliases: []string{"ipv4"}, Usage: "IPv4 (the default)"},
 		&cli.BoolFlag{Name: "6", Aliases: []string{"ipv6"}, Usage: "IPv6; with -4, both"},
-		&cli.GenericFlag{Name: "runs", Aliases: []string{"r"}, Value: &runs, Usage: "measured runs of every cell"},
-		&cli.GenericFlag{Name: "warmup", Value: &warmup, Usage: "rounds before them that are not counted"},
+		&cli.GenericFlag{Name: "runs", Aliases: []string{"r"}, Value: numberOf(10), Usage: "measured runs of every cell"},
+		&cli.GenericFlag{Name: "warmup", Value: numberOf(1), Usage: "rounds before them that are not counted"},
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of the order of the runs"},
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "append one JSON line a run to `FILE`"},
 		&cli.BoolFlag{Name: "json", Aliases: []string{"j"}, Usage: "print the JSON lines instead of the table"},
@@ -35,8 +34,8 @@ type measure struct {
 
 func measureOf(c *cli.Context) (*measure, error) {
 	m := &measure{
-		runs:   int(*at(c, "runs").Generic("runs").(*count)),
-		warmup: int(*at(c, "warmup").Generic("warmup").(*count)),
+		runs:   countOf(at(c, "runs"), "runs"),
+		warmup: countOf(at(c, "warmup"), "warmup"),
 		seed:   at(c, "seed").Uint64("seed"),
 		output: at(c, "output").String("output"),
 		json:   at(c, "json").Bool("json"),
