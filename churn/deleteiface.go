@@ -63,7 +63,7 @@ func (s *DeleteIfaceSpec) Validate() error {
 }
 
 func (s *DeleteIfaceSpec) validateFamily(family int) error {
-	room := spaceOf(family)
+	room := poolOf(family)
 	if s.PrefixLen != 0 && (s.PrefixLen < room.minBits || s.PrefixLen > room.maxBits) {
 		return fmt.Errorf("--prefix-len %d: must be %d to %d for IPv%d", s.PrefixLen, room.minBits, room.maxBits, family)
 	}

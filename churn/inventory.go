@@ -2,6 +2,7 @@ package churn
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 
 	"fibchurn/internal/rtnl"
@@ -14,25 +15,50 @@ type Inventory struct {
 	Routes    map[int]map[rtnl.RouteClass]int64 // by family (4, 6)
 }
 
-// takeInventory dumps links, and the addresses and routes of the families.
-func takeInventory(c *rtnl.Conn, families []int) (*Inventory, error) {
+// takeInventory dumps links, and the addresses and routes of the families. Of
+// several namespaces it is the sum.
+func takeInventory(spaces []*space, families []int) (*Inventory, error) {
 	inv := &Inventory{
+		Links:     map[uint32]bool{},
 		Addresses: map[int]map[uint32]int64{},
 		Routes:    map[int]map[rtnl.RouteClass]int64{},
 	}
-	var err error
-	if inv.Links, err = c.Links(); err != nil {
-		return nil, fmt.Errorf("count links: %w", err)
-	}
 	for _, family := range families {
-		if inv.Addresses[family], err = c.Addresses(rtnl.AddressFamily(family)); err != nil {
-			return nil, fmt.Errorf("count IPv%d addresses: %w", family, err)
-		}
-		if inv.Routes[family], err = c.Routes(rtnl.AddressFamily(family)); err != nil {
-			return nil, fmt.Errorf("count IPv%d routes: %w", family, err)
+		inv.Addresses[family] = map[uint32]int64{}
+		inv.Routes[family] = map[rtnl.RouteClass]int64{}
+	}
+	for _, sp := range spaces {
+		if err := inv.add(sp.c, families); err != nil {
+			return nil, err
 		}
 	}
 	return inv, nil
+}
+
+// add adds what one namespace holds.
+func (inv *Inventory) add(c *rtnl.Conn, families []int) error {
+	links, err := c.Links()
+	if err != nil {
+		return fmt.Errorf("count links: %w", err)
+	}
+	maps.Copy(inv.Links, links)
+	for _, family := range families {
+		addresses, err := c.Addresses(rtnl.AddressFamily(family))
+		if err != nil {
+			return fmt.Errorf("count IPv%d addresses: %w", family, err)
+		}
+		for index, n := range addresses {
+			inv.Addresses[family][index] += n
+		}
+		routes, err := c.Routes(rtnl.AddressFamily(family))
+		if err != nil {
+			return fmt.Errorf("count IPv%d routes: %w", family, err)
+		}
+		for class, n := range routes {
+			inv.Routes[family][class] += n
+		}
+	}
+	return nil
 }
 
 // routes counts a family's routes that satisfy f.

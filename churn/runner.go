@@ -67,6 +67,7 @@ func (r *Runner) Run(ctx context.Context, w Workload, number int) (*results.Run,
 type execution struct {
 	plan      *Plan
 	observers []Observer
+	spaces    []*space
 
 	mu  sync.Mutex
 	run results.Run
@@ -91,60 +92,87 @@ func (e *execution) update(f func(*results.Run)) {
 }
 
 func (e *execution) execute() (err error) {
-	n, err := ns.New()
-	if err != nil {
-		return err
-	}
-	defer n.Close()
-	c, err := n.Dial()
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	if e.plan.Close != nil {
-		defer func() { err = errors.Join(err, e.plan.Close()) }()
-	}
-	if e.plan.Configure != nil {
-		if err := e.plan.Configure(n); err != nil {
+	for range max(1, e.plan.Spaces) {
+		sp, err := newSpace(e.plan.Configure)
+		if err != nil {
 			return err
 		}
+		defer sp.close()
+		e.spaces = append(e.spaces, sp)
+	}
+	if e.plan.Close != nil {
+		defer func() { err = errors.Join(err, e.plan.Close()) }()
 	}
 	if !settle() {
 		e.update(func(run *results.Run) {
 			run.Warnings = append(run.Warnings, results.Warning{Kind: "unsettled", Text: "the kernel has no membarrier(2) to wait for grace periods with: what one run leaves to RCU may weigh on the next"})
 		})
 	}
-	for _, o := range e.observers {
-		if err := o.Start(n); err != nil {
-			return err
-		}
-	}
-	if err := e.phases(n, c); err != nil {
-		return err
-	}
-	var stop error
+	err = e.observed(e.phases)
 	e.update(func(run *results.Run) {
-		for _, o := range e.observers {
-			stop = errors.Join(stop, o.Stop(run))
-		}
 		run.Warnings = append(run.Warnings, preempted(run)...)
-		run.Verified = stop == nil
+		run.Verified = err == nil
 	})
-	return stop
+	return err
+}
+
+// A space is one of a run's namespaces, and a socket in it.
+type space struct {
+	n *ns.Namespace
+	c *rtnl.Conn
+}
+
+func newSpace(configure func(*ns.Namespace) error) (*space, error) {
+	n, err := ns.New()
+	if err != nil {
+		return nil, err
+	}
+	sp := &space{n: n}
+	if sp.c, err = n.Dial(); err == nil && configure != nil {
+		err = configure(n)
+	}
+	if err != nil {
+		sp.close()
+		return nil, err
+	}
+	return sp, nil
+}
+
+func (sp *space) close() {
+	if sp.c != nil {
+		sp.c.Close()
+	}
+	sp.n.Close()
+}
+
+// observed calls f with the observers at work. They watch the first namespace.
+func (e *execution) observed(f func() error) error {
+	started := 0
+	var err error
+	for _, o := range e.observers {
+		if err = o.Start(e.spaces[0].n); err != nil {
+			break
+		}
+		started++
+	}
+	if err == nil {
+		err = f()
+	}
+	e.update(func(run *results.Run) {
+		for _, o := range e.observers[:started] {
+			err = errors.Join(err, o.Stop(run))
+		}
+	})
+	return err
 }
 
 // phases runs the plan with the garbage collector held off: it runs before the
 // first phase instead.
-func (e *execution) phases(n *ns.Namespace, c *rtnl.Conn) error {
+func (e *execution) phases() error {
 	runtime.GC()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, ph := range e.plan.Phases {
-		var cost rtnl.Cost
-		var walls []time.Duration
-		err := n.Do(func() (err error) {
-			cost, walls, err = ph.execute(c)
-			return err
-		})
+		cost, walls, err := e.phase(ph)
 		if err != nil {
 			return fmt.Errorf("phase %s: %w", ph.Name, err)
 		}
@@ -158,23 +186,44 @@ func (e *execution) phases(n *ns.Namespace, c *rtnl.Conn) error {
 				run.Phases = append(run.Phases, record)
 			})
 		}
-		if err := e.inspect(n, c, ph); err != nil {
+		if err := e.inspect(ph); err != nil {
 			return fmt.Errorf("phase %s: %w", ph.Name, err)
 		}
 	}
 	return nil
 }
 
+// phase executes a phase: by its writers, or in one namespace after the other.
+func (e *execution) phase(ph *Phase) (cost phaseCost, walls []time.Duration, err error) {
+	if ph.Writers > 1 {
+		cost, err = e.parallel(ph)
+		return cost, nil, err
+	}
+	for _, sp := range e.spaces {
+		err := sp.n.Do(func() error {
+			c, w, err := ph.execute(sp.c)
+			cost.Add(c)
+			walls = append(walls, w...)
+			return err
+		})
+		if err != nil {
+			return cost, walls, err
+		}
+	}
+	cost.elapsed = cost.Wall
+	return cost, walls, nil
+}
+
 // inspect counts what is there and takes the trie's shape, between phases.
-func (e *execution) inspect(n *ns.Namespace, c *rtnl.Conn, ph *Phase) error {
+func (e *execution) inspect(ph *Phase) error {
 	if ph.Check != nil {
-		if err := e.check(c, ph); err != nil {
+		if err := e.check(ph); err != nil {
 			return err
 		}
 	}
 	last := ph == e.plan.Phases[len(e.plan.Phases)-1]
 	if ph.Loaded || last {
-		tables, err := n.Tables()
+		tables, err := e.spaces[0].n.Tables()
 		if err != nil {
 			return err
 		}
@@ -190,8 +239,8 @@ func (e *execution) inspect(n *ns.Namespace, c *rtnl.Conn, ph *Phase) error {
 }
 
 // check counts what is there and demands that it is what was asked for.
-func (e *execution) check(c *rtnl.Conn, ph *Phase) error {
-	checks, err := evaluate(c, e.plan.Families, ph)
+func (e *execution) check(ph *Phase) error {
+	checks, err := e.evaluate(ph)
 	if err != nil {
 		return err
 	}
@@ -207,9 +256,9 @@ func (e *execution) check(c *rtnl.Conn, ph *Phase) error {
 // evaluate counts what is there after a phase. A load is given time to arrive: the
 // kernel installs the local routes of IPv6 addresses on an interface that is up
 // from a work queue (addrconf_dad_work, net/ipv6/addrconf.c).
-func evaluate(c *rtnl.Conn, families []int, ph *Phase) ([]results.Check, error) {
+func (e *execution) evaluate(ph *Phase) ([]results.Check, error) {
 	for deadline := time.Now().Add(loadPatience); ; time.Sleep(5 * time.Millisecond) {
-		inv, err := takeInventory(c, families)
+		inv, err := takeInventory(e.spaces, e.plan.Families)
 		if errors.Is(err, rtnl.ErrInterrupted) && time.Now().Before(deadline) {
 			continue
 		}
@@ -224,14 +273,21 @@ func evaluate(c *rtnl.Conn, families []int, ph *Phase) ([]results.Check, error) 
 	}
 }
 
-func phaseRecord(ph *Phase, cost rtnl.Cost) results.Phase {
+// A phaseCost is the sum of what a phase's calls cost, and the time from its
+// beginning to its end: the same as Wall, unless several writers were at work.
+type phaseCost struct {
+	rtnl.Cost
+	elapsed time.Duration
+}
+
+func phaseRecord(ph *Phase, cost phaseCost) results.Phase {
 	ops := cost.Requests
 	if ph.Timed != nil {
 		ops = cost.Calls
 	}
 	return results.Phase{
 		Name: ph.Name, Ops: ops, Subnets: ph.Subnets,
-		Wall: cost.Wall.Nanoseconds(), User: cost.User.Nanoseconds(), System: cost.System.Nanoseconds(),
+		Wall: cost.elapsed.Nanoseconds(), User: cost.User.Nanoseconds(), System: cost.System.Nanoseconds(),
 		Blocked:           max(0, cost.Wall-cost.User-cost.System).Nanoseconds(),
 		VoluntarySwitches: cost.VoluntarySwitches, InvoluntarySwitches: cost.InvoluntarySwitches,
 	}

@@ -6,26 +6,26 @@ import (
 	"net/netip"
 )
 
-// A space is the range of addresses that a family's subnets come from.
-type space struct {
+// A pool is the range of addresses that a family's subnets come from.
+type pool struct {
 	first, end uint64 // IPv4: addresses; IPv6: upper halves of addresses
 	minBits    int    // shortest prefix length
 	maxBits    int    // longest
 }
 
-// spaceOf returns 10.0.0.0 to 126.255.255.255, or 2001:db8::/32 (RFC 3849) and the
+// poolOf returns 10.0.0.0 to 126.255.255.255, or 2001:db8::/32 (RFC 3849) and the
 // 2001:db9:: to 2001:fff:: after it. The namespace has no other end, so who owns
 // the addresses elsewhere does not matter; that they are no loopback, multicast or
 // reserved ones does.
-func spaceOf(family int) space {
+func poolOf(family int) pool {
 	if family == 6 {
-		return space{0x20010db8_00000000, 0x20011000_00000000, 32, 128}
+		return pool{0x20010db8_00000000, 0x20011000_00000000, 32, 128}
 	}
-	return space{10 << 24, 127 << 24, 8, 32}
+	return pool{10 << 24, 127 << 24, 8, 32}
 }
 
 // capacity is how many subnets of that length the space holds, at most 1<<62.
-func (s space) capacity(bits int) uint64 {
+func (s pool) capacity(bits int) uint64 {
 	unit := s.unitBits()
 	if bits <= unit {
 		return (s.end - s.first) >> (unit - bits)
@@ -37,17 +37,17 @@ func (s space) capacity(bits int) uint64 {
 }
 
 // unitBits is the prefix length of one unit of first and end.
-func (s space) unitBits() int {
+func (s pool) unitBits() int {
 	if s.maxBits == 128 {
 		return 64
 	}
 	return 32
 }
 
-// subnet is the i-th subnet of that length of a family's space, the network
+// subnet is the i-th subnet of that length of a family's pool, the network
 // address itself.
 func subnet(family, bits int, i uint64) netip.Prefix {
-	s := spaceOf(family)
+	s := poolOf(family)
 	if family == 4 {
 		return netip.PrefixFrom(ip4(uint32(s.first+i<<(32-bits))), bits)
 	}
@@ -82,7 +82,7 @@ func host(subnet netip.Prefix, n uint64) netip.Prefix {
 
 // hosts is how many addresses of a subnet an interface may have, at most 1<<62.
 func hosts(family, bits int) uint64 {
-	free := spaceOf(family).maxBits - bits
+	free := poolOf(family).maxBits - bits
 	switch {
 	case free >= 62:
 		return 1 << 62
@@ -95,7 +95,7 @@ func hosts(family, bits int) uint64 {
 // bitsForHosts is the longest prefix length, at most usual, whose subnets hold n
 // addresses.
 func bitsForHosts(family, usual int, n uint64) (int, error) {
-	for bits := usual; bits >= spaceOf(family).minBits; bits-- {
+	for bits := usual; bits >= poolOf(family).minBits; bits-- {
 		if hosts(family, bits) >= n {
 			return bits, nil
 		}

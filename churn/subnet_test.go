@@ -35,7 +35,7 @@ func TestSubnetAndHost(t *testing.T) {
 // The last subnet and the last host of every length are still inside.
 func TestSpaceEnds(t *testing.T) {
 	for _, family := range []int{4, 6} {
-		s := spaceOf(family)
+		s := poolOf(family)
 		for bits := s.minBits; bits <= s.maxBits; bits++ {
 			if s.capacity(bits) == 1<<62 {
 				continue

@@ -30,6 +30,10 @@ type TableSpec struct {
 	Ack      string          `json:"ack"`   // "last" of every call, "all" requests, or "none"
 	Seed     uint64          `json:"seed"`
 
+	// ownTables gives every so-manieth part of the routes a table of its own, in
+	// place of dealing them round.
+	ownTables int
+
 	// Sets are the prefixes by family, made by Generate or read from a file.
 	Sets map[int]*prefixes.Set `json:"-"`
 }
@@ -128,14 +132,25 @@ func (s *TableSpec) item(i int) (family, index int) {
 	return s.Families[i/s.Count], i % s.Count
 }
 
+// tables is the number of tables in use.
+func (s *TableSpec) tables() int { return max(s.Tables, s.ownTables) }
+
+// tableOf is the table of the i-th route.
+func (s *TableSpec) tableOf(i int) uint32 {
+	if s.ownTables > 1 {
+		return s.Table + uint32(i*s.ownTables/s.routes())
+	}
+	return s.Table + uint32(i%s.Count%s.Tables)
+}
+
 // A routeMaker makes the template of a route.
 type routeMaker func(rtnl.Route) (*rtnl.Template, error)
 
 // fill returns a Fill that appends one request for every route, in the order that
 // at gives (nil: as added). route fills in where the routes go.
 func (s *TableSpec) fill(make routeMaker, route rtnl.Route, at []int32) func(*rtnl.Batch, int, int) error {
-	templates := map[rtnl.Route]*rtnl.Template{}
 	return func(b *rtnl.Batch, from, to int) error {
+		templates := map[rtnl.Route]*rtnl.Template{}
 		for i := from; i < to; i++ {
 			k := i
 			if at != nil {
@@ -143,7 +158,7 @@ func (s *TableSpec) fill(make routeMaker, route rtnl.Route, at []int32) func(*rt
 			}
 			family, index := s.item(k)
 			r := route
-			r.Family, r.Table = family, s.Table+uint32(index%s.Tables)
+			r.Family, r.Table = family, s.tableOf(k)
 			t := templates[r]
 			if t == nil {
 				var err error
@@ -181,7 +196,7 @@ func (s *TableSpec) describe(verb string, at []int32) func(int) string {
 			i = int(at[i])
 		}
 		family, index := s.item(i)
-		return fmt.Sprintf("%s %s in table %d", verb, s.Sets[family].At(index), s.Table+uint32(index%s.Tables))
+		return fmt.Sprintf("%s %s in table %d", verb, s.Sets[family].At(index), s.tableOf(i))
 	}
 }
 

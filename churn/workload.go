@@ -24,6 +24,9 @@ type Plan struct {
 	Configure func(*ns.Namespace) error
 	Families  []int // 4, 6: whose addresses and routes the checks count
 	Phases    []*Phase
+	// Spaces is how many namespaces the run has, if not one. Phases go through them
+	// one after the other, unless they have a writer for each.
+	Spaces int
 	// Close, where it is not nil, releases what the phases hold open, after the
 	// run's last check.
 	Close func() error
@@ -42,6 +45,10 @@ type Phase struct {
 	// How they are sent: PerCall 0 puts all into one call.
 	PerCall int
 	Ack     rtnl.Ack
+	// Writers above 1 share the requests out to as many threads, each with a socket
+	// of its own, that start together: in the run's namespace, or each in one of its
+	// own where the run has that many. Fill is then called concurrently.
+	Writers int
 	// Each keeps the wall time of every call; with PerCall 1, of every request.
 	Each bool
 

@@ -23,12 +23,23 @@ func layoutOf(command string) layout {
 			net:      deletePhase,
 			sentence: deleteSentences,
 		}
+	case "routes":
+		return layout{perTitle: "ns per\nroute", per: perRoute, sentence: routesSentences}
 	}
 	return layout{
 		perTitle: "ns per\nop",
 		per:      func(p *Phase) int64 { return p.Ops },
 		sentence: func(block) []string { return nil },
 	}
+}
+
+// perRoute is the number of routes a phase works on, also where it takes fewer
+// requests, as a flush does.
+func perRoute(p *Phase) int64 {
+	if p.Subnets > 0 {
+		return p.Subnets
+	}
+	return p.Ops
 }
 
 // A phaseRow is one row of the table of phases, in ns.

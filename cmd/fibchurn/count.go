@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,3 +46,19 @@ func numberOf(n int) *count {
 
 // countOf is the value of a flag that is a count.
 func countOf(c *cli.Context, name string) int { return int(*c.Generic(name).(*count)) }
+
+// countList is the value of a flag that is a list of different counts.
+func countList(c *cli.Context, name string) ([]int, error) {
+	var counts []int
+	for _, text := range c.StringSlice(name) {
+		n, err := parseCount(text)
+		if err != nil {
+			return nil, usageErrorf("--%s: %v", name, err)
+		}
+		if slices.Contains(counts, n) {
+			return nil, usageErrorf("--%s %d: given twice", name, n)
+		}
+		counts = append(counts, n)
+	}
+	return counts, nil
+}

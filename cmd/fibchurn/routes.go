@@ -1,6 +1,9 @@
 package main
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/urfave/cli/v2"
 
 	"fibchurn/churn"
@@ -12,7 +15,10 @@ func (p *program) routes() *cli.Command {
 		Usage: "time bulk additions, replacements, removals and the flush of routes",
 		Description: "Fills a table, changes the next hop of every route, removes them one by one, fills the\n" +
 			"table again and flushes it by taking the link down. Every run has a fresh network namespace.",
-		Flags:                  append(tableFlags("100k"), measureFlags()...),
+		Flags: slices.Concat(tableFlags("100k"), []cli.Flag{
+			&cli.StringSliceFlag{Name: "parallel", Value: cli.NewStringSlice("1"), Usage: "writers that share the routes; several (1,2,4) show how they scale"},
+			&cli.StringFlag{Name: "parallel-in", Value: "table", Usage: "what each writes to: " + strings.Join(churn.WriteTargets(), ", ")},
+		}, measureFlags()),
 		OnUsageError:           onUsageError,
 		UseShortOptionHandling: true,
 		HideHelpCommand:        true,
@@ -21,7 +27,7 @@ func (p *program) routes() *cli.Command {
 			if err != nil {
 				return err
 			}
-			specs, err := tableSpecsOf(c, m)
+			specs, err := routesSpecs(c, m)
 			if err != nil {
 				return err
 			}
@@ -29,10 +35,34 @@ func (p *program) routes() *cli.Command {
 				cells := make([]churn.Workload, len(specs))
 				for i, s := range specs {
 					s.LinkKind = kind
-					cells[i] = &churn.RoutesSpec{TableSpec: s}
+					cells[i] = s
 				}
 				return cells
 			})
 		},
 	}
+}
+
+// routesSpecs turns the flags into one valid spec for each count and number of
+// writers.
+func routesSpecs(c *cli.Context, m *measure) ([]*churn.RoutesSpec, error) {
+	tables, err := tableSpecsOf(c, m)
+	if err != nil {
+		return nil, err
+	}
+	writers, err := countList(c, "parallel")
+	if err != nil {
+		return nil, err
+	}
+	var specs []*churn.RoutesSpec
+	for _, t := range tables {
+		for _, w := range writers {
+			s := &churn.RoutesSpec{TableSpec: t, Parallel: w, ParallelIn: c.String("parallel-in")}
+			if err := s.Validate(); err != nil {
+				return nil, usageErrorf("%v", err)
+			}
+			specs = append(specs, s)
+		}
+	}
+	return specs, nil
 }

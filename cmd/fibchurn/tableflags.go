@@ -118,18 +118,7 @@ func countsOf(c *cli.Context, files map[int]*prefixes.Set) ([]int, error) {
 		}
 		return []int{least}, nil
 	}
-	var counts []int
-	for _, text := range c.StringSlice("count") {
-		n, err := parseCount(text)
-		if err != nil {
-			return nil, usageErrorf("--count: %v", err)
-		}
-		if slices.Contains(counts, n) {
-			return nil, usageErrorf("--count %d: given twice", n)
-		}
-		counts = append(counts, n)
-	}
-	return counts, nil
+	return countList(c, "count")
 }
 
 // readPrefixes reads one set of each family.

@@ -1,0 +1,85 @@
+package results
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// A Growth says how the time of something grows with the size of a table: as
+// size^Exponent. 1 is linear, 2 quadratic.
+type Growth struct {
+	Exponent float64
+	Lo, Hi   float64 // 95 % interval
+	Sizes    int     // different sizes it was fitted to
+}
+
+// minSizes is how many different sizes a fit takes: through two every exponent
+// goes, whether the cost follows a power of the size or not.
+const minSizes = 3
+
+// FitGrowth fits a power law to the times of tables of given sizes, both above
+// zero, by least squares on their logarithms. The interval is Student's for the
+// slope; it takes the runs as independent and the spread of the logarithms as the
+// same at every size. It reports whether there are enough sizes.
+func FitGrowth(sizes, times []float64) (Growth, bool) {
+	distinct := slices.Clone(sizes)
+	slices.Sort(distinct)
+	g := Growth{Sizes: len(slices.Compact(distinct))}
+	if g.Sizes < minSizes {
+		return g, false
+	}
+	x, y := logs(sizes), logs(times)
+	intercept, slope := stat.LinearRegression(x, y, nil, false)
+	var squares float64
+	for i := range x {
+		r := y[i] - intercept - slope*x[i]
+		squares += r * r
+	}
+	freedom := float64(len(x) - 2)
+	spread := stat.Variance(x, nil) * float64(len(x)-1)
+	deviation := math.Sqrt(squares / freedom / spread)
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Quantile((1 + Confidence) / 2)
+	g.Exponent, g.Lo, g.Hi = slope, slope-t*deviation, slope+t*deviation
+	return g, true
+}
+
+func logs(values []float64) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = math.Log(v)
+	}
+	return out
+}
+
+// growthSentences says of every phase how its time grows with the number of
+// subnets or routes it works on. Cells of several writers do not enter.
+func growthSentences(b block) []string {
+	var parts []string
+	sizes := 0
+	for _, phase := range phaseNames(b.samples()) {
+		var size, time []float64
+		for _, c := range b.cells {
+			if writersOf(&c) != 1 {
+				continue
+			}
+			for i := range c.runs {
+				if p := c.runs[i].Phase(phase); p != nil && p.Subnets > 0 && p.Wall > 0 {
+					size, time = append(size, float64(p.Subnets)), append(time, float64(p.Wall))
+				}
+			}
+		}
+		if g, ok := FitGrowth(size, time); ok {
+			sizes = g.Sizes
+			parts = append(parts, fmt.Sprintf("%s as n^%.2f (%.2f to %.2f)", phase, g.Exponent, g.Lo, g.Hi))
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("With the number n of routes the time grows, fitted to %d sizes, with 95 %% intervals: %s.", sizes, strings.Join(parts, ", "))}
+}
