@@ -29,7 +29,7 @@ lint:
 	$(GO) tool staticcheck ./...
 
 bench: build
-	$(SUDO) env "PATH=$$PATH" "HOME=$$HOME" $(GO) test -p 1 -run '^$$' -bench . ./internal/rtnl ./churn
+	$(SUDO) env "PATH=$$PATH" "HOME=$$HOME" $(GO) run ./internal/bench
 
 install: build
 	install -D -m 0755 bin/fibchurn $(DESTDIR)$(PREFIX)/bin/fibchurn

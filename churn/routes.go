@@ -27,6 +27,13 @@ const MaxWriters = 1024
 // Validate returns the first thing that is wrong, in the words of the command
 // line.
 func (s *RoutesSpec) Validate() error {
+	t := s.TableSpec
+	if s.ParallelIn == "tables" {
+		t.Tables = max(t.Tables, s.Parallel)
+	}
+	if err := t.Validate(); err != nil {
+		return err
+	}
 	switch {
 	case s.Parallel < 1 || s.Parallel > MaxWriters:
 		return fmt.Errorf("--parallel %d: must be 1 to %d", s.Parallel, MaxWriters)
@@ -37,11 +44,7 @@ func (s *RoutesSpec) Validate() error {
 	case s.ParallelIn == "tables" && s.Tables > 1:
 		return fmt.Errorf("--tables %d: --parallel-in tables makes one for each writer", s.Tables)
 	}
-	t := s.TableSpec
-	if s.ParallelIn == "tables" {
-		t.Tables = s.Parallel
-	}
-	return t.Validate()
+	return nil
 }
 
 // WriteTargets are what parallel writers can write to.
