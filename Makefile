@@ -6,11 +6,12 @@
 GO      ?= go
 PREFIX  ?= /usr/local
 SUDO    := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
-TOOLS   := strace jq
+TOOLS   := strace jq qemu-system-x86_64
+PACKAGES := strace jq qemu-system-x86
 # One package at a time: tests that time the kernel must not disturb each other.
 GOTEST  := $(GO) test -p 1 -timeout 20m
 
-.PHONY: build run test lint bench install tools clean
+.PHONY: build run test lint bench install tools kernels clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/fibchurn ./cmd/fibchurn
@@ -19,7 +20,7 @@ build:
 run: build
 	$(SUDO) bin/fibchurn delete-iface --subnets 8192
 
-test: lint tools
+test: lint tools kernels
 	$(if $(SUDO),$(SUDO) env "PATH=$$PATH" "HOME=$$HOME" "CI=$$CI") $(GOTEST) $(TESTFLAGS) ./...
 
 lint:
@@ -35,11 +36,14 @@ install: build
 	install -D -m 0755 bin/fibchurn $(DESTDIR)$(PREFIX)/bin/fibchurn
 
 tools:
-	@missing=; for tool in $(TOOLS); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	@for tool in $(TOOLS); do command -v $$tool >/dev/null || missing=1; done; \
 	if [ -n "$$missing" ]; then \
-		echo "installing$$missing"; \
-		$(SUDO) apt-get update -q && $(SUDO) apt-get install -q -y --no-install-recommends $$missing; \
+		$(SUDO) apt-get update -q && $(SUDO) apt-get install -q -y --no-install-recommends $(PACKAGES); \
 	fi
+
+# The kernels that the tests boot: unpacked Debian packages, no root needed.
+kernels:
+	@vm/testdata/fetch-kernels.sh || { $(SUDO) apt-get update -q && vm/testdata/fetch-kernels.sh; }
 
 clean:
 	rm -rf bin

@@ -44,7 +44,7 @@ func (s *DeleteIfaceSpec) Validate() error {
 	case s.Ifaces < 1 || s.Ifaces > ns.MaxLinks:
 		return fmt.Errorf("--ifaces %d: must be 1 to %d", s.Ifaces, ns.MaxLinks)
 	case s.Setup != "down" && s.Setup != "up":
-		return fmt.Errorf("--setup %s: must be down or up", s.Setup)
+		return fmt.Errorf("--setup %s: must be auto, down or up", s.Setup)
 	case len(s.Families) == 0:
 		return errors.New("no address family")
 	}

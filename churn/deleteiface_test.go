@@ -32,6 +32,10 @@ func spec(t testing.TB, change func(*DeleteIfaceSpec)) *DeleteIfaceSpec {
 	return s
 }
 
+// lossless is a number of IPv6 addresses that a link can have when it comes up
+// without the kernel running out of the memory it makes their routes with.
+const lossless = 100
+
 func mustRun(t testing.TB, w Workload) *results.Run {
 	t.Helper()
 	run, err := (&Runner{}).Run(context.Background(), w, 1)
@@ -59,6 +63,9 @@ func TestDeleteIfaceVerifies(t *testing.T) {
 						s := spec(t, func(s *DeleteIfaceSpec) {
 							s.Load, s.Families, s.Setup, s.Ifaces = load, families, setup, ifaces
 							s.DownFirst = ifaces == 3
+							if families[len(families)-1] == 6 && setup == "down" {
+								s.Subnets = lossless
+							}
 						})
 						run := mustRun(t, s)
 						if !run.Verified || run.Partial {
@@ -76,7 +83,7 @@ func TestDeleteIfaceVerifies(t *testing.T) {
 							}
 						}
 						del := run.Phase("delete")
-						want := int64(300 * ifaces * len(families))
+						want := int64(s.Subnets * ifaces * len(families))
 						if load == "empty" {
 							want = 0
 						}
@@ -120,6 +127,9 @@ func TestSetupDownAndUpGiveTheSameTable(t *testing.T) {
 			for _, setup := range []string{"down", "up"} {
 				run := mustRun(t, spec(t, func(s *DeleteIfaceSpec) {
 					s.Load, s.Setup, s.Families, s.Subnets = load, setup, families, 1000
+					if families[0] == 6 {
+						s.Subnets = lossless
+					}
 				}))
 				tables = append(tables, run.Trie.Before)
 			}
@@ -290,7 +300,7 @@ func TestValidate(t *testing.T) {
 		{"no subnets", func(s *DeleteIfaceSpec) { s.Subnets = 0 }, "--subnets 0: must be at least 1"},
 		{"no interfaces", func(s *DeleteIfaceSpec) { s.Ifaces = 0 }, "--ifaces 0: must be 1 to 983040"},
 		{"unknown load", func(s *DeleteIfaceSpec) { s.Load = "adrs" }, "--as adrs: must be one of addrs, routes, secondaries, empty"},
-		{"unknown order", func(s *DeleteIfaceSpec) { s.Setup = "sideways" }, "--setup sideways: must be down or up"},
+		{"unknown order", func(s *DeleteIfaceSpec) { s.Setup = "sideways" }, "--setup sideways: must be auto, down or up"},
 		{"no family", func(s *DeleteIfaceSpec) { s.Families = nil }, "no address family"},
 		{"unknown family", func(s *DeleteIfaceSpec) { s.Families = []int{5} }, "unknown address family 5"},
 		{"prefix too short", func(s *DeleteIfaceSpec) { s.PrefixLen = 7 }, "--prefix-len 7: must be 8 to 32 for IPv4"},

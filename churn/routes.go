@@ -80,7 +80,7 @@ func (s *RoutesSpec) Plan() (*Plan, error) {
 	add.Loaded, add.Check = true, s.check("add", first.Index, s.routes())
 	replace := s.phase("replace", "replace route", rtnl.ReplaceRoute, second, nil)
 	replace.Check = s.check("replace", second.Index, s.routes())
-	order := s.removalOrder()
+	order := s.removalOrder(s.Parallel) // a writer removes what it added
 	remove := s.phase("delete", "delete route", rtnl.DelRoute, second, order)
 	remove.Check = s.check("delete", second.Index, 0)
 	again := s.phase("re-add", "add route", rtnl.NewRoute, first, nil)

@@ -176,16 +176,16 @@ func (e *execution) phases() error {
 		if err != nil {
 			return fmt.Errorf("phase %s: %w", ph.Name, err)
 		}
-		if !ph.Untimed {
-			e.update(func(run *results.Run) {
+		e.update(func(run *results.Run) {
+			if ph.After != nil {
+				ph.After(run, walls) // before the times are sorted
+			}
+			if !ph.Untimed {
 				record := phaseRecord(ph, cost)
-				if ph.After != nil {
-					ph.After(run, walls) // before the times are sorted
-				}
 				record.Each = results.Distribute(walls)
 				run.Phases = append(run.Phases, record)
-			})
-		}
+			}
+		})
 		if err := e.inspect(ph); err != nil {
 			return fmt.Errorf("phase %s: %w", ph.Name, err)
 		}

@@ -174,17 +174,22 @@ func (s *TableSpec) fill(make routeMaker, route rtnl.Route, at []int32) func(*rt
 }
 
 // removalOrder is the permutation that Order asks for, nil for the order of
-// adding.
-func (s *TableSpec) removalOrder() []int32 {
+// adding. It stays within each of so many equal shares.
+func (s *TableSpec) removalOrder(shares int) []int32 {
 	if s.Order == "added" {
 		return nil
 	}
 	order := make([]int32, s.routes())
-	for i := range order {
-		order[i] = int32(len(order) - 1 - i)
-	}
-	if s.Order == "random" {
-		rand.New(rand.NewPCG(s.Seed, 1)).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	random := rand.New(rand.NewPCG(s.Seed, 1))
+	for share := range shares {
+		from, to := share*len(order)/shares, (share+1)*len(order)/shares
+		part := order[from:to]
+		for i := range part {
+			part[i] = int32(to - 1 - i)
+		}
+		if s.Order == "random" {
+			random.Shuffle(len(part), func(i, j int) { part[i], part[j] = part[j], part[i] })
+		}
 	}
 	return order
 }

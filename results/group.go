@@ -109,7 +109,7 @@ func ofFamilies(r Run) Run {
 }
 
 func cellRank(name string) int {
-	known := []string{cellAddrs, cellRoutes, cellSecondaries, cellEmpty}
+	known := []string{cellAddrs, cellRoutes, cellSecondaries, cellEmpty, cellCrossing, cellControl}
 	if i := slices.Index(known, name); i >= 0 {
 		return i
 	}

@@ -25,6 +25,7 @@ type Run struct {
 	Phases      []Phase         `json:"phases"`
 	Trie        TrieChange      `json:"trie"`
 	Latency     []Latency       `json:"latency,omitempty"` // lookups, by probe and stretch
+	Resize      *Resize         `json:"resize,omitempty"`  // rebalancing, of the command resize
 
 	// Verified says that every check of the run held. A run without it is an
 	// error, not a sample.

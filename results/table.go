@@ -25,6 +25,8 @@ func layoutOf(command string) layout {
 		}
 	case "routes":
 		return layout{perTitle: "ns per\nroute", per: perRoute, sentence: routesSentences}
+	case "resize":
+		return layout{perTitle: "ns per\nop", per: func(p *Phase) int64 { return p.Ops }, sentence: resizeSentences}
 	}
 	return layout{
 		perTitle: "ns per\nop",

@@ -60,6 +60,7 @@ func (p *page) block(b block) {
 	}
 	l := layoutOf(b.runs[0].Command)
 	p.grid(phaseGrid(phaseRows(b, l), l))
+	p.resize(b)
 	p.trie(b)
 	p.section(warningTexts(b), yellow)
 	p.section(l.sentence(b), bold)

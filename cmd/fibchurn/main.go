@@ -3,8 +3,13 @@
 // what the kernel does.
 package main
 
-import "os"
+import (
+	"os"
+
+	"fibchurn/vm"
+)
 
 func main() {
+	vm.Inside(run) // does not return where this is a guest's first process
 	os.Exit(run(os.Args, os.Stdout, os.Stderr))
 }

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"fibchurn/results"
+)
+
+// callCompare runs the command compare in this process; a blank ends an argument.
+func callCompare(args string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	p := &program{stdout: &out, stderr: &errs}
+	app := p.app()
+	if app.Command("compare") == nil {
+		app.Commands = append(app.Commands, p.compare())
+	}
+	code = exitCode(app.Run(append([]string{"fibchurn"}, strings.Fields(args)...)), &errs)
+	return code, out.String(), errs.String()
+}
+
+// A kernelFixture makes files of runs of eight boots, one run each.
+type kernelFixture struct {
+	dir string
+	rng *rand.Rand
+}
+
+func newKernelFixture(t *testing.T) *kernelFixture {
+	return &kernelFixture{t.TempDir(), rand.New(rand.NewPCG(1, 1))}
+}
+
+func (f *kernelFixture) runs(label string, factor float64) []results.Run {
+	var runs []results.Run
+	for boot := range 8 {
+		wall := int64(1e7 * factor * math.Exp(0.02*f.rng.NormFloat64()))
+		runs = append(runs, results.Run{
+			Schema: results.Schema, Time: time.Date(2026, 1, 1, boot, len(label), 0, 0, time.UTC), Command: "delete-iface", Cell: "addrs", Run: 1,
+			Boot: fmt.Sprint(label, boot), Spec: []byte(`{"subnets":8192,"seed":1}`), Verified: true,
+			Environment: results.Environment{Label: label, Kernel: "6.0.0-" + label, Virtualisation: "kvm", CPUs: 2, Debug: []string{}, LinkKind: "dummy"},
+			Phases:      []results.Phase{{Name: "delete", Ops: 1, Wall: wall, System: wall / 2}},
+		})
+	}
+	return runs
+}
+
+// write makes a file of runs in the fixture's directory.
+func (f *kernelFixture) write(t *testing.T, name string, runs ...results.Run) string {
+	t.Helper()
+	path := filepath.Join(f.dir, name)
+	file, err := results.Append(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range runs {
+		if err := file.Write(&runs[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestCompareExitCodes(t *testing.T) {
+	f := newKernelFixture(t)
+	base := f.write(t, "base.jsonl", f.runs("base", 1)...)
+	same := f.write(t, "same.jsonl", f.runs("same", 1)...)
+	slow := f.write(t, "slow.jsonl", f.runs("slow", 1.2)...)
+	fast := f.write(t, "fast.jsonl", f.runs("fast", 0.8)...)
+	all := f.write(t, "all.jsonl", append(f.runs("base", 1), f.runs("slow", 1.2)...)...)
+	tcg := f.runs("tcg", 1)
+	for i := range tcg {
+		tcg[i].Environment.Virtualisation = "tcg"
+	}
+	emulated := f.write(t, "tcg.jsonl", tcg...)
+	for name, c := range map[string]struct {
+		args   string
+		code   int
+		stdout string // part of it
+		stderr string
+	}{
+		"a difference is no failure":    {"compare " + base + " " + slow, 0, "slower in 2 (most: delete-iface addrs, delete, wall time, +", ""},
+		"a regression":                  {"compare --fail-above 5% " + base + " " + slow, 1, "slower !", "regression: delete-iface addrs, delete, "},
+		"flags after the files":         {"compare " + base + " " + slow + " --fail-above=5 --color never", 1, "slower !", "above 5 %, and 1 more"},
+		"flags between the files":       {"compare " + base + " --fail-above 5 " + slow, 1, "slower !", "regression"},
+		"below the limit":               {"compare --fail-above 50% " + base + " " + slow, 0, "slower by more than 50 % in none", ""},
+		"an improvement":                {"compare --fail-above 0 " + base + " " + fast, 0, "faster in 2", ""},
+		"equal":                         {"compare --fail-above 0 " + base + " " + same, 0, "No change", ""},
+		"by label":                      {"compare --by label --fail-above 5 " + all, 1, "base: base: 8 runs of 8 boots", "regression"},
+		"by kernel in two files":        {"compare --by kernel " + base + " " + slow, 0, "new: 6.0.0-slow", ""},
+		"three files":                   {"compare --metric wall " + base + " " + fast + " " + slow, 0, "Against base (base.jsonl), of 1 comparison new (slow.jsonl) is slower in 1", ""},
+		"forced":                        {"compare --force " + base + " " + emulated, 0, "warning: forced: not comparable: virtualisation: base has kvm, new has tcg", ""},
+		"by the property that differs":  {"compare --by environment.virtualisation " + base + " " + emulated, 0, "base: kvm", ""},
+		"colour":                        {"compare --color always " + base + " " + slow, 0, "\x1b[31m", ""},
+		"global flags before":           {"-j compare " + base + " " + slow, 0, `{"row":"comparison"`, ""},
+		"a file after two dashes":       {"compare -- " + base + " " + slow, 0, "slower", ""},
+		"refused":                       {"compare " + base + " " + emulated, 2, "", "virtualisation: base has kvm, new has tcg (delete-iface addrs); --force compares them all the same"},
+		"nothing of the phase":          {"compare --phase nonesuch " + base + " " + slow, 2, "", "no such figure in common"},
+		"no file":                       {"compare", 2, "", "no file of runs given"},
+		"one file":                      {"compare " + base, 2, "", "one file takes --by"},
+		"one value":                     {"compare --by label " + base, 2, "", `all runs have "base"`},
+		"unknown key":                   {"compare --by environment.colour " + base, 2, "", `no such key "environment.colour"`},
+		"no such file":                  {"compare " + base + " /no/such/file", 2, "", "/no/such/file"},
+		"a directory":                   {"compare " + base + " " + f.dir, 2, "", "is a directory"},
+		"unknown metric":                {"compare --metric walls " + base + " " + slow, 2, "", "--metric walls: must be one of wall,"},
+		"unknown flag":                  {"compare --metrics wall " + base, 2, "", "unknown flag -metrics"},
+		"unknown flag after the files":  {"compare " + base + " --metrics wall", 2, "", "unknown flag -metrics"},
+		"flag without value":            {"compare " + base + " --by", 2, "", "flag needs an argument: -by"},
+		"bad value after the files":     {"compare " + base + " --alpha x", 2, "", `invalid value "x" for flag -alpha`},
+		"alpha 0":                       {"compare --alpha 0 " + base + " " + slow, 2, "", "--alpha 0: must be above 0 and below 1"},
+		"alpha not a number":            {"compare --alpha NaN " + base + " " + slow, 2, "", "--alpha NaN"},
+		"negative limit":                {"compare --fail-above -5% " + base + " " + slow, 2, "", "must be a percentage"},
+		"limit that is none":            {"compare --fail-above much " + base + " " + slow, 2, "", "--fail-above much: must be a percentage"},
+		"color":                         {"compare --color pink " + base + " " + slow, 2, "", "--color pink"},
+		"a limit in another alpha":      {"compare --alpha 0.0001 --fail-above 5% " + base + " " + slow, 0, "Nothing can be shown", ""},
+		"JSON after the files":          {"compare " + base + " " + slow + " -j --metric cpu --metric wall", 0, `"comparisons":2`, ""},
+		"a phase and a metric together": {"compare --phase delete --metric cpu -j " + base + " " + slow, 0, `"metric":"cpu"`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, stdout, stderr := callCompare(c.args)
+			if code != c.code {
+				t.Errorf("exit %d, want %d: %s", code, c.code, stderr)
+			}
+			if !strings.Contains(stdout, c.stdout) || c.code == 2 && stdout != "" {
+				t.Errorf("stdout %s, want %q", stdout, c.stdout)
+			}
+			lines := strings.Count(stderr, "\n")
+			if !strings.Contains(stderr, c.stderr) || code == 0 && lines != 0 || code != 0 && lines != 1 {
+				t.Errorf("stderr %q, want one line with %q", stderr, c.stderr)
+			}
+		})
+	}
+}
+
+func TestCompareNoColor(t *testing.T) {
+	f := newKernelFixture(t)
+	base, slow := f.write(t, "base.jsonl", f.runs("base", 1)...), f.write(t, "slow.jsonl", f.runs("slow", 1.2)...)
+	t.Setenv("NO_COLOR", "1")
+	if _, stdout, _ := callCompare("compare " + base + " " + slow); strings.Contains(stdout, "\x1b") {
+		t.Error("colour in spite of NO_COLOR")
+	}
+}
+
+// A torn line is a warning, and what it lost is no error; any other bad line is.
+func TestCompareTornLines(t *testing.T) {
+	f := newKernelFixture(t)
+	base, slow := f.write(t, "base.jsonl", f.runs("base", 1)...), f.write(t, "slow.jsonl", f.runs("slow", 1.2)...)
+	for _, c := range []struct {
+		tail, flags string
+		code        int
+		stdout      string
+		stderr      string
+	}{
+		{`{"schema":1,"time":"20`, "", 0, "warning: torn: ", ""},
+		{`{"schema":1,"time":"20`, "-j", 0, "", "fibchurn: warning: "},
+		{`{"schema":99}`, "", 2, "", "schema 99 is newer"},
+		{`hello`, "", 2, "", "slow.jsonl:9: "},
+	} {
+		text, err := os.ReadFile(slow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		torn := filepath.Join(t.TempDir(), "slow.jsonl")
+		if err := os.WriteFile(torn, append(text, c.tail...), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		code, stdout, stderr := callCompare("compare " + c.flags + " " + base + " " + torn)
+		if code != c.code || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) {
+			t.Errorf("%s: exit %d\n%s%s", c.tail, code, stdout, stderr)
+		}
+	}
+}
+
+func TestCompareJSON(t *testing.T) {
+	f := newKernelFixture(t)
+	base, slow := f.write(t, "base.jsonl", f.runs("base", 1)...), f.write(t, "slow.jsonl", f.runs("slow", 1.2)...)
+	_, stdout, _ := callCompare("compare -j " + base + " " + slow)
+	for line := range strings.Lines(stdout) {
+		var row struct {
+			Command, Cell, Phase, Metric, Result string
+			Delta                                struct{ Estimate float64 }
+		}
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatal(err)
+		}
+		if row.Command != "delete-iface" || row.Result != "slower" || math.Abs(row.Delta.Estimate-0.2) > 0.05 {
+			t.Errorf("%+v", row)
+		}
+	}
+}
+
+// Files of one name are told apart by their directories.
+func TestCompareFilesOfOneName(t *testing.T) {
+	f := newKernelFixture(t)
+	if err := os.Mkdir(filepath.Join(f.dir, "b"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	base, slow := f.write(t, "runs.jsonl", f.runs("base", 1)...), f.write(t, "b/runs.jsonl", f.runs("slow", 1.2)...)
+	_, stdout, _ := callCompare("compare " + base + " " + slow)
+	if !strings.Contains(stdout, "base: "+base) || !strings.Contains(stdout, "new: "+slow) {
+		t.Error(stdout)
+	}
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"fibchurn/churn"
+	"fibchurn/ns"
+	"fibchurn/results"
+	"fibchurn/vm"
+)
+
+// bootAll boots the kernels in turn, and renders what came of it also where one
+// failed.
+func (p *program) bootAll(s *vmSession) (err error) {
+	for _, k := range s.kernels {
+		if err := checkMachine(s.machines[k.Label], k); err != nil {
+			return err
+		}
+	}
+	out, err := p.open(s.measure)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := out.close(); err == nil {
+			err = closeErr
+		}
+	}()
+	console, err := s.openConsole()
+	if err != nil {
+		return err
+	}
+	defer console.Close()
+	stop, abort, release := interrupts(p.stderr)
+	defer release()
+
+	order := vm.Alternate(s.kernels, s.boots)
+	for i, k := range order {
+		if err = p.bootOne(s, k, fmt.Sprintf("boot %d of %d: %s", i+1, len(order), k.Label), console, out, stop, abort); err != nil {
+			break
+		}
+	}
+	if renderErr := out.render(); err == nil {
+		err = renderErr
+	}
+	if err != nil || len(s.kernels) < 2 || s.measure.json || len(out.runs) == 0 {
+		return err
+	}
+	groups, err := results.GroupBy(out.runs, s.compare.By)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(p.stdout)
+	return p.conclude(groups, s.compare, nil, false, s.measure.color)
+}
+
+// bootOne boots a kernel once.
+func (p *program) bootOne(s *vmSession, k vm.Kernel, title string, console *os.File, out *output, stop, abort context.Context) error {
+	if stop.Err() != nil {
+		return churn.ErrStopped
+	}
+	if !s.measure.quiet && isTerminal(p.stderr) {
+		fmt.Fprintln(p.stderr, "fibchurn:", title)
+	}
+	m := s.machines[k.Label]
+	m.Stdout, m.Stderr = p.stdout, &said{to: p.stderr, label: k.Label, before: s.said}
+	if console != nil {
+		m.Console = console
+		fmt.Fprintf(console, "fibchurn: %s\n", title)
+	}
+	outcome, err := vm.Boot(abort, k, m, s.guestArgs(), func(run *results.Run) error {
+		if err := out.emit(run); err != nil {
+			return err
+		}
+		if stop.Err() != nil {
+			return churn.ErrStopped
+		}
+		return nil
+	})
+	if abort.Err() != nil {
+		return churn.ErrStopped
+	}
+	return p.bootError(k, outcome, err)
+}
+
+// checkMachine finds before the first boot what can be found.
+func checkMachine(m vm.Machine, k vm.Kernel) error {
+	err := m.Check(k)
+	var unsupported *vm.UnsupportedError
+	if err == nil || errors.As(err, &unsupported) {
+		return unsupportedError(err)
+	}
+	return usageErrorf("kernel %s: %v", k.Label, err)
+}
+
+// unsupportedError is err in the program's words for what a machine cannot do.
+func unsupportedError(err error) error {
+	var unsupported *vm.UnsupportedError
+	if errors.As(err, &unsupported) {
+		return &ns.UnsupportedError{What: unsupported.What, Why: unsupported.Why, Help: unsupported.Help}
+	}
+	return err
+}
+
+// bootError turns a boot's error into the program's, and shows the end of the
+// console where that says more.
+func (p *program) bootError(k vm.Kernel, outcome vm.Outcome, err error) error {
+	var failed *vm.GuestError
+	if !errors.As(err, &failed) {
+		return unsupportedError(err)
+	}
+	if failed.Fault == vm.Command { // it has said why
+		if failed.Exit == exitUnsupported && len(outcome.ModulesTried) > 0 {
+			fmt.Fprintf(p.stderr, "fibchurn: no modules of kernel %s were found; --modules says where they are\n", k.Release)
+		}
+		fmt.Fprintln(p.stderr, "fibchurn:", failed)
+		return childExit(failed.Exit)
+	}
+	if len(failed.Console) > 0 {
+		fmt.Fprintf(p.stderr, "the last lines of the console of %s:\n", k.Label)
+		for _, line := range failed.Console {
+			fmt.Fprintln(p.stderr, " ", line)
+		}
+	}
+	return err
+}
+
+// A said passes on what guests say, with the kernel's label and once a kernel.
+type said struct {
+	to     io.Writer
+	label  string
+	before map[string]bool
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	line := s.label + ": " + strings.TrimRight(string(p), "\n")
+	if !s.before[line] {
+		s.before[line] = true
+		fmt.Fprintln(s.to, line)
+	}
+	return len(p), nil
+}
+
+// guestArgs is the whole command line of the guest: JSON lines are what it has to
+// send.
+func (s *vmSession) guestArgs() []string {
+	args := []string{"fibchurn", "-j"}
+	if s.measure.quiet {
+		args = append(args, "-q")
+	}
+	return append(args, s.command...)
+}
+
+// guestCommand checks a command line that is to be executed in a guest as far as that
+// is possible outside: everything but the measuring. It returns the files that the
+// command reads.
+func guestCommand(args []string) (files []string, err error) {
+	if len(args) == 0 {
+		return nil, usageErrorf("vm: no command to execute in the guest; give one after --")
+	}
+	inner := &program{stdout: checkOnly{}, stderr: io.Discard, args: append([]string{"fibchurn"}, args...)}
+	app := inner.app()
+	chosen := ""
+	for _, command := range app.Commands {
+		command.Before = func(c *cli.Context) error {
+			chosen = command.Name
+			if file := c.String("prefixes"); file != "" {
+				files = append(files, file)
+			}
+			return mayBeInGuest(c)
+		}
+		if !measures(command) {
+			command.Action = noArguments
+		}
+	}
+	if err := app.Run(inner.args); err != nil {
+		return nil, usageErrorf("in the guest: %v", err)
+	}
+	if chosen == "" {
+		return nil, usageErrorf("vm: %q is no command to execute in the guest", args)
+	}
+	return files, nil
+}
+
+// checkOnly is the standard output of a program that checks its command line and ends
+// before it measures.
+type checkOnly struct{}
+
+func (checkOnly) Write(p []byte) (int, error) { return len(p), nil }
+
+// mayBeInGuest refuses what makes no sense there.
+func mayBeInGuest(c *cli.Context) error {
+	if slices.Contains([]string{"vm", "compare"}, c.Command.Name) {
+		return usageErrorf("%s cannot be executed in a guest", c.Command.Name)
+	}
+	if at(c, "output").String("output") != "" {
+		return usageErrorf("--output: a guest keeps no files; give it before the --")
+	}
+	return nil
+}
+
+// measures reports whether a command takes the flags of those that measure.
+func measures(command *cli.Command) bool {
+	return slices.ContainsFunc(command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "runs") })
+}

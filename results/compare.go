@@ -1,0 +1,224 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// DefaultAlpha is the significance level where none is asked for.
+const DefaultAlpha = 0.05
+
+// CompareOptions say how Compare compares. The zero value is the default.
+type CompareOptions struct {
+	// Alpha is the chance, at most, that a comparison of equals shows a change in
+	// any row. In (0, 1); 0 is DefaultAlpha.
+	Alpha float64
+	// FailAbove is the change for the worse, as a fraction of base, that is too
+	// much; nil is no limit.
+	FailAbove *float64
+	// Metrics are names of MetricNames; nil is wall, cpu and the latencies, and
+	// wall/op where the operations differ.
+	Metrics []string
+	Phases  []string // only these phases, and no latencies; nil is all
+	By      string   // key that GroupBy made the groups by; it may differ
+	Force   bool     // compare what Compare would refuse, with a warning
+}
+
+// A Group is the runs of one side of a comparison.
+type Group struct {
+	Name string // for people: a file, a kernel, a label
+	Runs []Run
+}
+
+// A Side is a group as it entered a comparison.
+type Side struct {
+	Name    string
+	Machine string // kernel, processor and link kind, for people; "" without samples
+	Runs    int    // all runs of the group
+	Samples int    // of these, what may be compared
+	Boots   int    // boots of the samples
+	Partial int    // left out: interrupted
+	Failed  int    // left out: failed their checks
+	Twice   int    // left out: lines that repeat a run
+}
+
+// A Result is what a row shows.
+type Result string
+
+// A cost that shrank is faster, one that grew slower. Unshown is no proof that
+// nothing changed.
+const (
+	Faster  Result = "faster"
+	Slower  Result = "slower"
+	Unshown Result = "~"
+)
+
+// A Comparison sets one or more new sides against a base.
+type Comparison struct {
+	Base Side
+	New  []Side
+	Rows []CompareRow
+	// Alpha and FailAbove are those asked for.
+	Alpha     float64
+	FailAbove *float64
+	Warnings  []Warning
+}
+
+// A CompareRow compares one metric of one phase of one cell. Figures are in ns.
+type CompareRow struct {
+	New     string // name of the new side
+	Command string
+	Cell    string // "NEW vs BASE" where the sides are cells
+	Spec    string // parameters that the runs share, for people
+	Phase   string // phase, or the probe and stretch of a latency
+	Metric  string // one of MetricNames
+
+	Unit                    string  // what a sample is: UnitBoot or UnitRun
+	BaseSummary, NewSummary Summary // of the samples
+	Delta                   Delta
+	P                       float64 // Mann-Whitney, two-sided
+	Corrected               float64 // P corrected for all rows of the comparison (Holm)
+	Result                  Result
+	Reachable               bool    // false: no change, however large, would be shown by so few samples
+	SamplesToReach          int     // samples a side with which some change would be
+	Detectable              float64 // fraction of base from which on Power of the changes are shown; NaN unknown
+	SamplesForLimit         int     // samples a side that show FailAbove as often; 0 unknown or not asked, -1 more than MaxSamples
+	AboveLimit              bool    // significantly worse by more than FailAbove
+
+	base, new     []float64 // the samples
+	separateBoots bool      // samples are runs of boots that the sides do not share
+}
+
+// The units of a sample.
+const (
+	UnitBoot = "boot"
+	UnitRun  = "run"
+)
+
+// Compare compares every group with the first. Runs that are no samples are
+// counted and left out. Where several
+// boots are on both sides a sample is a boot's median, else a run.
+//
+// The error is an *IncomparableError where the figures of the sides mean
+// different things, unless Force is set.
+func Compare(groups []Group, opts CompareOptions) (Comparison, error) {
+	if opts.Alpha == 0 {
+		opts.Alpha = DefaultAlpha
+	}
+	if len(groups) < 2 {
+		return Comparison{}, fmt.Errorf("a comparison takes two groups of runs, there are %d", len(groups))
+	}
+	c := Comparison{Alpha: opts.Alpha, FailAbove: opts.FailAbove}
+	base, baseRuns := newSide(groups[0])
+	c.Base = base
+	c.Warnings = sideDoubts("base", baseRuns, opts.By)
+	for _, g := range groups[1:] {
+		side, runs := newSide(g)
+		c.New = append(c.New, side)
+		known := len(c.Warnings)
+		if err := c.add(side, baseRuns, runs, opts); err != nil {
+			return Comparison{}, err
+		}
+		if len(groups) > 2 { // say which new side is meant
+			for i := range c.Warnings[known:] {
+				w := &c.Warnings[known+i]
+				w.Text = plain(side.Name) + ": " + w.Text
+			}
+		}
+	}
+	if len(c.Rows) == 0 {
+		return Comparison{}, &IncomparableError{What: "the phases and metrics asked for", Base: "no such figure in common", New: "none"}
+	}
+	correct(c.Rows, c.Alpha)
+	c.judge()
+	for i := range c.Warnings {
+		c.Warnings[i].Text = strings.ReplaceAll(c.Warnings[i].Text, nbsp, " ")
+	}
+	return c, nil
+}
+
+// add takes in one new side.
+func (c *Comparison) add(side Side, base, new []Run, opts CompareOptions) error {
+	if c.Base.Samples == 0 || side.Samples == 0 {
+		return &IncomparableError{What: "samples", Base: sampleText(c.Base), New: sampleText(side)}
+	}
+	p := pairing{base: base, new: new, opts: opts}
+	strands, err := p.strands()
+	if err != nil {
+		return err
+	}
+	var rows []CompareRow
+	for _, s := range strands {
+		rows = append(rows, s.rows(opts)...)
+	}
+	for i := range rows {
+		rows[i].New = side.Name
+		if opts.By == "cell" {
+			rows[i].Cell = side.Name + " vs " + c.Base.Name
+		}
+	}
+	c.Rows = append(c.Rows, rows...)
+	c.Warnings = append(c.Warnings, p.warnings...)
+	c.Warnings = append(c.Warnings, comparisonDoubts(base, new, opts.By)...)
+	c.Warnings = append(c.Warnings, sideDoubts("new", new, opts.By)...)
+	if slices.ContainsFunc(rows, func(r CompareRow) bool { return r.separateBoots }) {
+		c.Warnings = append(c.Warnings, bootWarning(c.Base, side))
+	}
+	return nil
+}
+
+// judge says what each row could have shown, and which break the limit.
+func (c *Comparison) judge() {
+	d := newDetector(c.Alpha / float64(len(c.Rows)))
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		spread := logSpread(r.base, r.new)
+		r.Detectable = d.detectable(len(r.base), len(r.new), spread)
+		r.SamplesToReach = samplesToReach(c.Alpha / float64(len(c.Rows)))
+		if c.FailAbove == nil {
+			continue
+		}
+		r.SamplesForLimit = d.samplesFor(*c.FailAbove, spread)
+		r.AboveLimit = r.Result == Slower && r.Delta.Relative && r.Delta.Estimate > *c.FailAbove
+	}
+}
+
+// Regressions returns the rows that are significantly worse by more than
+// FailAbove.
+func (c Comparison) Regressions() []CompareRow {
+	var rows []CompareRow
+	for _, r := range c.Rows {
+		if r.AboveLimit {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// newSide counts the runs of a group and returns its samples, each once.
+func newSide(g Group) (Side, []Run) {
+	side := Side{Name: g.Name, Runs: len(g.Runs)}
+	var samples []Run
+	seen := map[string]bool{}
+	for i := range g.Runs {
+		r := &g.Runs[i]
+		id := fmt.Sprintf("%s\n%d\n%s\n%s\n%d", r.Boot, r.Time.UnixNano(), r.Command, r.Cell, r.Run)
+		switch {
+		case r.Partial:
+			side.Partial++
+		case !r.Verified:
+			side.Failed++
+		case seen[id]:
+			side.Twice++
+		default:
+			seen[id] = true
+			samples = append(samples, *r)
+		}
+	}
+	side.Samples, side.Boots = len(samples), boots(samples)
+	if len(samples) > 0 {
+		side.Machine = machineText(samples)
+	}
+	return side, samples
+}

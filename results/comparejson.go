@@ -1,0 +1,111 @@
+package results
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// A compareLine is a row of EncodeComparison. Times are in ns; null is unknown.
+type compareLine struct {
+	Row     string       `json:"row"` // "comparison" or "geometric mean"
+	Command string       `json:"command"`
+	Cell    string       `json:"cell"`
+	Phase   string       `json:"phase"`
+	Metric  string       `json:"metric"`
+	Spec    string       `json:"spec"`
+	Unit    string       `json:"unit"`
+	Base    compareSide  `json:"base"`
+	New     compareSide  `json:"new"`
+	Delta   compareDelta `json:"delta"`
+
+	P           *float64 `json:"p"`
+	Corrected   *float64 `json:"p_corrected"`
+	Correction  string   `json:"correction"`
+	Comparisons int      `json:"comparisons"`
+	Alpha       float64  `json:"alpha"`
+	Result      Result   `json:"result"`
+
+	Reachable       bool     `json:"reachable"`
+	SamplesToReach  int      `json:"samples_to_reach"`
+	Detectable      *float64 `json:"detectable"`
+	FailAbove       *float64 `json:"fail_above"`
+	SamplesForLimit *int     `json:"samples_for_limit"`
+	AboveLimit      bool     `json:"above_limit"`
+}
+
+type compareSide struct {
+	Name    string   `json:"name"`
+	Samples int      `json:"samples"`
+	Median  *float64 `json:"median_ns"`
+	Lo      *float64 `json:"lo_ns"`
+	Hi      *float64 `json:"hi_ns"`
+	MAD     *float64 `json:"mad_ns"`
+	Min     *float64 `json:"min_ns"`
+	Max     *float64 `json:"max_ns"`
+}
+
+type compareDelta struct {
+	Estimate *float64 `json:"estimate"`
+	Lo       *float64 `json:"lo"`
+	Hi       *float64 `json:"hi"`
+	Unit     string   `json:"unit"` // "fraction" or "ns"
+}
+
+// EncodeComparison writes one line of JSON for every row and for every geometric
+// mean; docs/compare.md describes the fields. The error is w's.
+func EncodeComparison(w io.Writer, c Comparison) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	for _, t := range compareTables(c) {
+		for _, r := range t.rows {
+			if err := enc.Encode(lineOf(c, r)); err != nil {
+				return err
+			}
+		}
+		if m, ok := geometricMeanOf(t.rows); ok {
+			if err := enc.Encode(geometricLine(c, t.rows[0], m)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func lineOf(c Comparison, r CompareRow) compareLine {
+	l := compareLine{
+		Row: "comparison", Command: r.Command, Cell: r.Cell, Phase: r.Phase, Metric: r.Metric, Spec: r.Spec, Unit: r.Unit,
+		Base: sideLine(c.Base.Name, r.BaseSummary), New: sideLine(r.New, r.NewSummary),
+		Delta: compareDelta{orNull(r.Delta.Estimate), orNull(r.Delta.Lo), orNull(r.Delta.Hi), "ns"},
+		P:     orNull(r.P), Corrected: orNull(r.Corrected), Correction: Correction, Comparisons: len(c.Rows), Alpha: c.Alpha, Result: r.Result,
+		Reachable: r.Reachable, SamplesToReach: r.SamplesToReach, Detectable: orNull(r.Detectable), FailAbove: c.FailAbove, AboveLimit: r.AboveLimit,
+	}
+	if r.Delta.Relative {
+		l.Delta.Unit = "fraction"
+	}
+	if r.SamplesForLimit != 0 {
+		l.SamplesForLimit = &r.SamplesForLimit
+	}
+	return l
+}
+
+func sideLine(name string, s Summary) compareSide {
+	return compareSide{name, s.N, orNull(s.Median), orNull(s.Lo), orNull(s.Hi), orNull(s.MAD), orNull(s.Min), orNull(s.Max)}
+}
+
+// geometricLine takes a row of the table for what all its rows share.
+func geometricLine(c Comparison, r CompareRow, m GeometricMean) compareLine {
+	return compareLine{
+		Row: "geometric mean", Command: r.Command, Metric: r.Metric, Spec: r.Spec, Unit: r.Unit,
+		Base: compareSide{Name: c.Base.Name, Samples: m.Rows, Median: orNull(m.Base)}, New: compareSide{Name: r.New, Samples: m.Rows, Median: orNull(m.New)},
+		Delta:      compareDelta{Estimate: orNull(m.Delta), Unit: "fraction"},
+		Correction: Correction, Comparisons: len(c.Rows), Alpha: c.Alpha,
+	}
+}
+
+// orNull: JSON has no infinities.
+func orNull(x float64) *float64 {
+	if !isFinite(x) {
+		return nil
+	}
+	return &x
+}

@@ -1,0 +1,213 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A strand is the samples of one cell of one workload with one spec, on both
+// sides.
+type strand struct {
+	command, cell string
+	base, new     []Run
+}
+
+// A pairing finds the strands of two sides.
+type pairing struct {
+	base, new []Run // samples
+	opts      CompareOptions
+	warnings  []Warning
+}
+
+// A cellKey names what is compared with what.
+type cellKey struct{ command, cell string }
+
+func (p *pairing) key(r *Run) cellKey {
+	if p.opts.By == "cell" {
+		return cellKey{command: r.Command}
+	}
+	return cellKey{r.Command, r.Cell}
+}
+
+// strands returns what can be compared: workloads in the order of base, cells in
+// that of the table of runs, since the runs' own order is random. It refuses what
+// differs too much, and warns of it where that is forced.
+func (p *pairing) strands() ([]strand, error) {
+	news := map[cellKey][]Run{}
+	for _, part := range groupBy(p.new, p.key) {
+		news[p.key(&part[0])] = part
+	}
+	var strands []strand
+	var lonely []string
+	for _, part := range groupBy(p.base, p.key) {
+		k := p.key(&part[0])
+		new := news[k]
+		delete(news, k)
+		if new == nil {
+			lonely = append(lonely, k.String())
+			continue
+		}
+		found, err := p.bySpec(k, part, new)
+		if err != nil {
+			return nil, err
+		}
+		strands = append(strands, found...)
+	}
+	p.warnOnly("base", lonely)
+	p.warnOnly("new", remaining(p, news))
+	if len(strands) == 0 {
+		return nil, &IncomparableError{What: "workload or cell", Base: strings.Join(cellNames(p, p.base), ", "), New: strings.Join(cellNames(p, p.new), ", ")}
+	}
+	p.order(strands)
+	for i := range strands {
+		if err := p.refuse(&strands[i]); err != nil {
+			return nil, err
+		}
+	}
+	return strands, nil
+}
+
+func (p *pairing) order(strands []strand) {
+	first := map[string]int{}
+	for i := range p.base {
+		if _, ok := first[p.base[i].Command]; !ok {
+			first[p.base[i].Command] = i
+		}
+	}
+	slices.SortStableFunc(strands, func(a, b strand) int {
+		return cmp.Or(cmp.Compare(first[a.command], first[b.command]), cmp.Compare(cellRank(a.cell), cellRank(b.cell)), cmp.Compare(a.cell, b.cell))
+	})
+}
+
+func (k cellKey) String() string { return strings.TrimSpace(plain(k.command) + " " + plain(k.cell)) }
+
+func cellNames(p *pairing, runs []Run) []string {
+	var names []string
+	for _, part := range groupBy(runs, p.key) {
+		names = append(names, p.key(&part[0]).String())
+	}
+	return names
+}
+
+// remaining returns the names of what was not taken, in the order of new.
+func remaining(p *pairing, news map[cellKey][]Run) []string {
+	var names []string
+	for _, part := range groupBy(p.new, p.key) {
+		if k := p.key(&part[0]); news[k] != nil {
+			names = append(names, k.String())
+		}
+	}
+	return names
+}
+
+func (p *pairing) warnOnly(side string, names []string) {
+	if names != nil {
+		p.warnings = append(p.warnings, Warning{"one-side", fmt.Sprintf("only %s has %s", side, strings.Join(names, ", "))})
+	}
+}
+
+// bySpec splits the runs of one cell by their specs.
+func (p *pairing) bySpec(k cellKey, base, new []Run) ([]strand, error) {
+	news := map[string][]Run{}
+	for _, part := range groupBy(new, comparableSpec) {
+		news[comparableSpec(&part[0])] = part
+	}
+	var found []strand
+	lonely := 0
+	for _, part := range groupBy(base, comparableSpec) {
+		spec := comparableSpec(&part[0])
+		if news[spec] == nil {
+			lonely++
+			continue
+		}
+		found = append(found, strand{k.command, k.cell, part, news[spec]})
+		delete(news, spec)
+	}
+	if found == nil {
+		if err := p.refused(specError(k, &base[0], &new[0])); err != nil {
+			return nil, err
+		}
+		return []strand{{k.command, k.cell, base, new}}, nil
+	}
+	if lonely+len(news) > 0 {
+		p.warnings = append(p.warnings, Warning{"one-side", fmt.Sprintf("%s: %s of parameters on one side only", k, count(lonely+len(news), "set", "sets"))})
+	}
+	return found, nil
+}
+
+// comparableSpec is a spec without what may differ between the sides: the seed,
+// the load, which is the cell, and the link kind asked for where the record says
+// which it was.
+func comparableSpec(r *Run) string {
+	var kept []string
+	for _, f := range comparableFields(r) {
+		kept = append(kept, f.name+"="+string(f.value))
+	}
+	return strings.Join(kept, "\n")
+}
+
+func comparableFields(r *Run) []specField {
+	fields := slices.DeleteFunc(specFields(r.Spec), func(f specField) bool {
+		return f.name == "seed" || f.name == "load" || f.name == "link_kind" && r.Environment.LinkKind != ""
+	})
+	slices.SortStableFunc(fields, func(a, b specField) int { return cmp.Compare(a.name, b.name) })
+	return fields
+}
+
+// specText shows the parameters that all runs share, as the heading of the table
+// of runs does, without the seed.
+func (s *strand) specText() string {
+	texts := specTexts(block{runs: slices.Concat(s.base, s.new)})
+	texts = slices.DeleteFunc(texts, func(t string) bool {
+		return strings.HasPrefix(t, "seed"+nbsp) || strings.HasPrefix(t, "load"+nbsp)
+	})
+	return strings.ReplaceAll(strings.Join(texts, ", "), nbsp, " ")
+}
+
+// rows compares every gauge of the strand.
+func (s *strand) rows(opts CompareOptions) []CompareRow {
+	spec := s.specText()
+	var rows []CompareRow
+	for _, g := range s.gauges(opts) {
+		base, new := byBootOf(s.base, g), byBootOf(s.new, g)
+		if len(base.boots) == 0 || len(new.boots) == 0 {
+			continue
+		}
+		r := CompareRow{Command: s.command, Cell: s.cell, Spec: spec, Phase: g.phase, Metric: g.metric, Unit: UnitRun}
+		if len(base.boots) > 1 && len(new.boots) > 1 {
+			r.Unit = UnitBoot
+		}
+		r.base, r.new = base.samples(r.Unit), new.samples(r.Unit)
+		r.separateBoots = r.Unit == UnitRun && !slices.Equal(base.boots, new.boots)
+		r.BaseSummary, r.NewSummary = Summarize(r.base), Summarize(r.new)
+		r.P = mannWhitney(r.base, r.new)
+		r.Delta = deltaOf(r.base, r.new)
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+func byBootOf(runs []Run, g gauge) byBoot {
+	var b byBoot
+	for i := range runs {
+		if v, ok := g.value(&runs[i]); ok {
+			b.add(runs[i].Boot, v)
+		}
+	}
+	return b
+}
+
+// samples returns one median a boot, or every figure.
+func (b *byBoot) samples(unit string) []float64 {
+	var values []float64
+	for _, boot := range b.boots {
+		if unit == UnitBoot {
+			values = append(values, Summarize(b.values[boot]).Median)
+		} else {
+			values = append(values, b.values[boot]...)
+		}
+	}
+	return values
+}

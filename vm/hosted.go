@@ -1,0 +1,123 @@
+package vm
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A hosted machine is one that runs, under its keeper.
+type hosted struct {
+	keeper  *exec.Cmd
+	leash   *os.File // the end that lets the machine go when it closes
+	results *os.File // to read
+	console *os.File // to read
+
+	ended   chan struct{} // closed once the keeper has ended
+	status  *os.ProcessState
+	release sync.Once
+}
+
+// start starts the machine. Its process group is its own, so that a Ctrl-C on the
+// terminal does not reach it past us.
+func start(program string, c *commandLine, initramfs *os.File) (h *hosted, err error) {
+	var theirs, ours []*os.File
+	defer func() {
+		closeAll(theirs)
+		if err != nil {
+			closeAll(ours)
+		}
+	}()
+	for _, connect := range []func() (*os.File, *os.File, error){os.Pipe, os.Pipe, socketPair} {
+		a, b, err := connect()
+		if err != nil {
+			return nil, fmt.Errorf("start a machine: %w", err)
+		}
+		theirs, ours = append(theirs, b), append(ours, a)
+	}
+	// The leash is a pipe whose writing end is ours.
+	leash := ours[0]
+	theirs[0], ours[0] = leash, theirs[0]
+
+	h = &hosted{leash: ours[0], console: ours[1], results: ours[2], ended: make(chan struct{})}
+	h.keeper = &exec.Cmd{
+		Path: program, Args: append([]string{keeperName}, c.argv...),
+		Stdout: theirs[1], Stderr: theirs[1],
+		ExtraFiles:  []*os.File{theirs[0], initramfs, theirs[2]},
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
+	}
+	if err := h.keeper.Start(); err != nil {
+		return nil, fmt.Errorf("start a machine: %w", err)
+	}
+	go func() {
+		_ = h.keeper.Wait() // status has it all
+		h.status = h.keeper.ProcessState
+		close(h.ended)
+	}()
+	return h, nil
+}
+
+func socketPair() (*os.File, *os.File, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	return os.NewFile(uintptr(fds[0]), "results"), os.NewFile(uintptr(fds[1]), "results"), nil
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
+}
+
+// kill has the keeper end the machine. It may be called again, and from anywhere.
+func (h *hosted) kill() {
+	h.release.Do(func() { h.leash.Close() })
+}
+
+// keeperGrace is how long a keeper may take to end its machine, and the console to
+// end after that.
+const keeperGrace = 5 * time.Second
+
+// close ends the machine if it still runs, and waits for it and for the end of its
+// console.
+func (h *hosted) close(words *console) {
+	h.kill()
+	select {
+	case <-h.ended:
+	case <-time.After(keeperGrace):
+		_ = h.keeper.Process.Kill() // the machine's death signal follows
+		<-h.ended
+	}
+	select {
+	case <-words.done:
+	case <-time.After(keeperGrace): // only where somebody killed the keeper
+	}
+	h.console.Close()
+	h.results.Close()
+}
+
+// exit says how the machine ended; close must have returned.
+func (h *hosted) exit() (code int, signal syscall.Signal, started bool) {
+	if w, ok := h.status.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return -1, w.Signal(), true
+	}
+	code = h.status.ExitCode()
+	switch {
+	case code == keeperNotStarted:
+		return code, 0, false
+	case code > keeperSignalled:
+		return -1, syscall.Signal(code - keeperSignalled), true
+	}
+	return code, 0, true
+}
+
+// errDeadline is the cause of a context whose time is up.
+var errDeadline = errors.New("the time is up")

@@ -1,0 +1,97 @@
+package vm
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const qemuProgram = "qemu-system-x86_64"
+
+// qemuCommands are the ways to boot a kernel with QEMU: with the accelerator asked
+// for, or with KVM where it seems to be there and then without.
+func qemuCommands(k Kernel, m Machine) ([]*commandLine, error) {
+	path, err := exec.LookPath(qemuProgram)
+	if err != nil {
+		return nil, &UnsupportedError{
+			What: "kernel " + k.Label,
+			Why:  qemuProgram + " is not in PATH",
+			Help: "install it (Debian: qemu-system-x86), or use a User-Mode Linux kernel",
+		}
+	}
+	accels, err := accelerators(m.Accel)
+	if err != nil {
+		return nil, err
+	}
+	var commands []*commandLine
+	for _, accel := range accels {
+		commands = append(commands, &commandLine{virtualisation: accel, argv: qemuArguments(path, accel, k, m)})
+	}
+	return commands, nil
+}
+
+// qemuArguments make a machine without disks, network or display: two serial ports,
+// of which the first is the console.
+func qemuArguments(path, accel string, k Kernel, m Machine) []string {
+	cpu, parameters := "host", []string{"console=ttyS0"}
+	if accel == AccelTCG {
+		// The interpreted TSC is one for all CPUs, but its jitter can make a kernel
+		// leave it for the HPET, and another kernel not.
+		cpu, parameters = "max", append(parameters, "tsc=reliable")
+	}
+	return []string{
+		path,
+		"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
+		"-machine", "q35,accel=" + accel, "-cpu", cpu,
+		"-smp", strconv.Itoa(m.CPUs), "-m", strconv.Itoa(m.MemoryMiB),
+		"-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
+		"-chardev", fmt.Sprintf("socket,id=results,fd=%d", resultsFD), "-serial", "chardev:results",
+		"-kernel", k.Path, "-initrd", fmt.Sprintf("/proc/self/fd/%d", initramfsFD),
+		"-append", strings.Join(m.parameters(parameters...), " "),
+	}
+}
+
+// accelerators resolves AccelAuto and refuses KVM where it cannot be had.
+func accelerators(wanted string) ([]string, error) {
+	if wanted == AccelTCG {
+		return []string{AccelTCG}, nil
+	}
+	err := tryKVM()
+	switch {
+	case wanted == AccelAuto && err != nil:
+		return []string{AccelTCG}, nil
+	case wanted == AccelAuto:
+		return []string{AccelKVM, AccelTCG}, nil
+	case err != nil:
+		return nil, &UnsupportedError{
+			What: "a machine with KVM",
+			Why:  err.Error(),
+			Help: "a processor with virtualisation switched on, the kvm module, and access to /dev/kvm (group kvm)",
+		}
+	}
+	return []string{AccelKVM}, nil
+}
+
+// tryKVM makes a virtual machine and closes it: the device can be there, and open,
+// without a processor that can do it.
+func tryKVM() error {
+	f, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return errors.New("there is no /dev/kvm")
+	}
+	if err != nil {
+		return fmt.Errorf("/dev/kvm: %s", reason(err))
+	}
+	defer f.Close()
+	const createVM = 0xAE01 // KVM_CREATE_VM
+	fd, err := unix.IoctlRetInt(int(f.Fd()), createVM)
+	if err != nil {
+		return fmt.Errorf("/dev/kvm makes no virtual machine: %s", reason(err))
+	}
+	return unix.Close(fd)
+}
