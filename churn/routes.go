@@ -17,6 +17,7 @@ import (
 // it is emptied route by route, filled again, and flushed by taking the link down.
 type RoutesSpec struct {
 	TableSpec
+	ListenerSpec
 	Parallel   int    `json:"parallel"`    // writers that share the routes
 	ParallelIn string `json:"parallel_in"` // what they write to: one "table", "tables" or "namespaces" of their own
 }
@@ -44,7 +45,7 @@ func (s *RoutesSpec) Validate() error {
 	case s.ParallelIn == "tables" && s.Tables > 1:
 		return fmt.Errorf("--tables %d: --parallel-in tables makes one for each writer", s.Tables)
 	}
-	return nil
+	return s.ListenerSpec.validate()
 }
 
 // WriteTargets are what parallel writers can write to.
@@ -104,7 +105,7 @@ func (s *RoutesSpec) Plan() (*Plan, error) {
 
 // check demands n routes through an interface in the spec's tables, and none
 // elsewhere in them.
-func (s *RoutesSpec) check(phase string, index uint32, n int) func(*Inventory) []results.Check {
+func (s *TableSpec) check(phase string, index uint32, n int) func(*Inventory) []results.Check {
 	return func(inv *Inventory) []results.Check {
 		var checks []results.Check
 		for _, family := range s.Families {

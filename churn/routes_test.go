@@ -67,7 +67,9 @@ func TestRoutesVerifies(t *testing.T) {
 		"writers":    func(s *RoutesSpec) { s.Parallel, s.Families = 3, []int{4, 6} },
 		"in tables":  func(s *RoutesSpec) { s.Parallel, s.ParallelIn, s.Table = 3, "tables", 1000 },
 		"in spaces":  func(s *RoutesSpec) { s.Parallel, s.ParallelIn, s.Order = 3, "namespaces", "random" },
-		"in spaces6": func(s *RoutesSpec) { s.Parallel, s.ParallelIn, s.Order, s.Families = 7, "namespaces", "reverse", []int{4, 6} },
+		"in spaces6": func(s *RoutesSpec) {
+			s.Parallel, s.ParallelIn, s.Order, s.Families = 7, "namespaces", "reverse", []int{4, 6}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := routesSpec(t, change)

@@ -80,7 +80,7 @@ func (e *execution) record(partial bool) *results.Run {
 	run := e.run
 	run.Phases = append([]results.Phase{}, e.run.Phases...)
 	run.Warnings = append([]results.Warning{}, e.run.Warnings...)
-	run.Partial = partial
+	run.Partial = partial || run.Partial
 	return &run
 }
 
@@ -183,6 +183,9 @@ func (e *execution) phases() error {
 			if !ph.Untimed {
 				record := phaseRecord(ph, cost)
 				record.Each = results.Distribute(walls)
+				if ph.Times != nil {
+					record.Each = ph.Times()
+				}
 				run.Phases = append(run.Phases, record)
 			}
 		})
@@ -282,7 +285,7 @@ type phaseCost struct {
 
 func phaseRecord(ph *Phase, cost phaseCost) results.Phase {
 	ops := cost.Requests
-	if ph.Timed != nil {
+	if ops == 0 {
 		ops = cost.Calls
 	}
 	return results.Phase{

@@ -32,6 +32,11 @@ var ErrStopped = errors.New("interrupted")
 // Measure executes the session. Cancelling stop ends it after the run in flight;
 // cancelling abort ends it at once, with the run in flight emitted as partial.
 func (s *Session) Measure(stop, abort context.Context) error {
+	for _, w := range s.Cells {
+		if i, ok := w.(Interruptible); ok {
+			i.Interrupt(stop.Done())
+		}
+	}
 	order := rand.New(rand.NewPCG(s.Seed, 0))
 	total, done := (s.Warmup+s.Runs)*len(s.Cells), 0
 	for round := 1 - s.Warmup; round <= s.Runs; round++ {
@@ -63,6 +68,9 @@ func (s *Session) one(abort context.Context, w Workload, round int) error {
 	}
 	if err != nil {
 		return fmt.Errorf("%s, cell %s, run %d: %w", w.Command(), w.Cell(), round, err)
+	}
+	if run.Partial {
+		return ErrStopped
 	}
 	return nil
 }

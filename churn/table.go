@@ -150,27 +150,32 @@ type routeMaker func(rtnl.Route) (*rtnl.Template, error)
 // at gives (nil: as added). route fills in where the routes go.
 func (s *TableSpec) fill(make routeMaker, route rtnl.Route, at []int32) func(*rtnl.Batch, int, int) error {
 	return func(b *rtnl.Batch, from, to int) error {
-		templates := map[rtnl.Route]*rtnl.Template{}
-		for i := from; i < to; i++ {
-			k := i
-			if at != nil {
-				k = int(at[i])
-			}
-			family, index := s.item(k)
-			r := route
-			r.Family, r.Table = family, s.tableOf(k)
-			t := templates[r]
-			if t == nil {
-				var err error
-				if t, err = make(r); err != nil {
-					return err
-				}
-				templates[r] = t
-			}
-			b.AppendPrefix(t, s.Sets[family].At(index))
-		}
-		return nil
+		return s.append(b, from, to, make, route, at, map[rtnl.Route]*rtnl.Template{})
 	}
+}
+
+// append appends the requests of the routes [from, to). The templates it makes are
+// left in templates, for the next time.
+func (s *TableSpec) append(b *rtnl.Batch, from, to int, make routeMaker, route rtnl.Route, at []int32, templates map[rtnl.Route]*rtnl.Template) error {
+	for i := from; i < to; i++ {
+		k := i
+		if at != nil {
+			k = int(at[i])
+		}
+		family, index := s.item(k)
+		r := route
+		r.Family, r.Table = family, s.tableOf(k)
+		t := templates[r]
+		if t == nil {
+			var err error
+			if t, err = make(r); err != nil {
+				return err
+			}
+			templates[r] = t
+		}
+		b.AppendPrefix(t, s.Sets[family].At(index))
+	}
+	return nil
 }
 
 // removalOrder is the permutation that Order asks for, nil for the order of

@@ -18,6 +18,10 @@ type Workload interface {
 	Plan() (*Plan, error)
 }
 
+// An Interruptible is a Workload whose runs take a time of their own and end early,
+// partial but with their checks made, once the channel is closed.
+type Interruptible interface{ Interrupt(stop <-chan struct{}) }
+
 // A Plan is one run, prepared.
 type Plan struct {
 	// Configure sets the fresh namespace up, untimed.
@@ -55,6 +59,8 @@ type Phase struct {
 	// Timed replaces the requests where the phase is not a batch of them. It runs on
 	// the namespace's thread, opens its own clocks, and returns their sum.
 	Timed func(*rtnl.Conn) (rtnl.Cost, error)
+	// Times describes the single operations of a Timed phase, where it is not nil.
+	Times func() *results.Distribution
 	// Describe names request i in an error, e.g. "add 10.0.0.1/24 to fc0".
 	Describe func(i int) string
 

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // The cells of delete-iface that a sentence tells apart.
@@ -85,7 +87,8 @@ func newBlock(runs []Run) block {
 		c.runs = append(c.runs, ofFamilies(r))
 	}
 	slices.SortFunc(b.cells, func(x, y cell) int {
-		return cmp.Or(cmp.Compare(cellRank(x.name), cellRank(y.name)), cmp.Compare(x.name, y.name))
+		return cmp.Or(cmp.Compare(cellRank(x.name), cellRank(y.name)),
+			cmp.Compare(leadingNumber(x.name), leadingNumber(y.name)), cmp.Compare(x.name, y.name))
 	})
 	return b
 }
@@ -137,12 +140,13 @@ func groupBy[K comparable](runs []Run, key func(*Run) K) [][]Run {
 type machine struct {
 	command, kernel, version, arch, cpu, virtualisation, linkKind string
 	cpus                                                          int
+	fibSyncMem                                                    int64
 	rootless                                                      bool
 }
 
 func machineKey(r *Run) machine {
 	e := &r.Environment
-	return machine{r.Command, e.Kernel, e.KernelVersion, e.Arch, e.CPU, e.Virtualisation, e.LinkKind, e.CPUs, e.Rootless}
+	return machine{r.Command, e.Kernel, e.KernelVersion, e.Arch, e.CPU, e.Virtualisation, e.LinkKind, e.CPUs, e.FibSyncMem, e.Rootless}
 }
 
 // cellsMixSpecs reports whether some cell has runs of different parameters.
@@ -201,4 +205,14 @@ func specFields(spec json.RawMessage) []specField {
 		fields = append(fields, specField{name.(string), compact.Bytes()})
 	}
 	return fields
+}
+
+// leadingNumber is the size of a table that a cell is named for, 0 without one.
+func leadingNumber(name string) int64 {
+	digits := name[:len(name)-len(strings.TrimLeft(name, "0123456789"))]
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
 }

@@ -58,7 +58,7 @@ func logs(values []float64) []float64 {
 
 // growthSentences says of every phase how its time grows with the number of
 // subnets or routes it works on. Cells of several writers do not enter.
-func growthSentences(b block) []string {
+func growthSentences(b block, of string) []string {
 	var parts []string
 	sizes := 0
 	for _, phase := range phaseNames(b.samples()) {
@@ -81,5 +81,5 @@ func growthSentences(b block) []string {
 	if len(parts) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("With the number n of routes the time grows, fitted to %d sizes, with 95 %% intervals: %s.", sizes, strings.Join(parts, ", "))}
+	return []string{fmt.Sprintf("With the number n of %s the time grows, fitted to %d sizes, with 95 %% intervals: %s.", of, sizes, strings.Join(parts, ", "))}
 }

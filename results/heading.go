@@ -42,6 +42,8 @@ func machineTexts(r *Run) []string {
 		link += " (chosen by auto)"
 	}
 	add(e.LinkKind != "", "link kind "+link)
+	const usual = 512 << 10 // sysctl_fib_sync_mem, net/ipv4/fib_trie.c
+	add(e.FibSyncMem > 0 && e.FibSyncMem != usual, "fib_sync_mem "+count(e.FibSyncMem, "byte", "bytes"))
 	add(e.Rootless, "rootless")
 	return texts
 }

@@ -11,6 +11,9 @@ type Resize struct {
 	NodeBits   int    `json:"node_bits"` // the pattern is about a tnode of this size
 	Root       bool   `json:"root"`      // the tnode is a root: other thresholds
 	Operations int64  `json:"operations"`
+	// Beside is how many routes there are beside the pattern's own. These are what
+	// every Size counts, in both cells alike.
+	Beside int64 `json:"beside"`
 	// InflateAt is how many routes of the dense block make the kernel inflate its
 	// tnode of NodeBits, HalveAt how many left make it halve it again.
 	InflateAt int64 `json:"inflate_at"`
@@ -69,7 +72,7 @@ type ResizeWaits struct {
 // tnodes at the same table size.
 type ResizeTransition struct {
 	Op     string           `json:"op"`     // "add" or "delete"
-	Size   int64            `json:"size"`   // routes in the table after the operation
+	Size   int64            `json:"size"`   // the pattern's own routes after the operation
 	Kinds  map[string]int64 `json:"kinds"`  // "split", "inflate", "halve", "collapse", "suffix" -> how many
 	Before map[int]int64    `json:"before"` // sizes of tnodes of which the number changes -> the number before
 	After  map[int]int64    `json:"after"`  // and after
@@ -80,14 +83,12 @@ type ResizeTransition struct {
 	Waits  ResizeWaits      `json:"waits"`
 }
 
-// Work is the number of children that the changed tnodes had and have: what tells
-// a large transition from a small one.
+// Work is the number of children of the tnodes that went and came: what tells a
+// large transition from a small one.
 func (t *ResizeTransition) Work() int64 {
 	work := t.Kinds["suffix"]
-	for _, sizes := range []map[int]int64{t.Before, t.After} {
-		for bits, n := range sizes {
-			work += n << bits
-		}
+	for bits, n := range t.Before {
+		work += max(n-t.After[bits], t.After[bits]-n) << bits
 	}
 	return work
 }
@@ -105,8 +106,8 @@ type ResizeOperation struct {
 	After   map[int]int64    `json:"after,omitempty"`
 }
 
-// A ResizeBin is the cost of operations of one sort at table sizes from From to
-// To, both included.
+// A ResizeBin is the cost of operations of one sort that left From to To of the
+// pattern's own routes, both included.
 type ResizeBin struct {
 	Op   string `json:"op"`
 	From int64  `json:"size_from"`

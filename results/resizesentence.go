@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,13 +22,15 @@ func resizeSentences(b block) []string {
 	return []string{strings.Join(costs, " "), v.total(), v.waits()}
 }
 
-// chief are the additions and the removals of most work.
+// chief are the slowest sort of additions and of removals.
 func (v rebalancing) chief() []transitionRow {
 	rows := v.transitions()
 	var chief []transitionRow
 	for _, verb := range []string{"add", "delete"} {
 		of := slices.DeleteFunc(slices.Clone(rows), func(r transitionRow) bool { return r.Op != verb })
-		chief = append(chief, most(of, 1)...)
+		if len(of) > 0 {
+			chief = append(chief, slices.MaxFunc(of, func(a, b transitionRow) int { return cmp.Compare(a.crossing.Median, b.crossing.Median) }))
+		}
 	}
 	return chief
 }
@@ -43,6 +46,8 @@ func (v rebalancing) cost(r transitionRow) string {
 	control := fmt.Sprintf("the same %s without crossing (%s)", plain(r.Op), duration(r.control.Median))
 	net := figure(r.net, " net", v.size(r.net))
 	switch {
+	case positive(r.net) && r.crossing.Median < 1.05*r.control.Median:
+		return fmt.Sprintf("%s, little more than %s: %s.", text, control, net)
 	case positive(r.net) && r.control.Median > 0:
 		return fmt.Sprintf("%s, %s %s: %s.", text, times(r.crossing.Median/r.control.Median), control, net)
 	case !r.net.HasInterval():
@@ -55,18 +60,14 @@ func (v rebalancing) cost(r transitionRow) string {
 
 // what names a transition, with the sizes of the largest tnode that it changed.
 func (r transitionRow) what() string {
-	text := article(kindsText(r.Kinds))
 	if n := r.Kinds["suffix"]; n > 0 {
 		return fmt.Sprintf("a search of %d children for the suffix length", n)
 	}
 	before, after := largest(r.Before), largest(r.After)
-	switch {
-	case len(r.Kinds) == 1 && before > 0 && after > 0 && before != after:
-		return fmt.Sprintf("%s from %d to %d bits", text, before, after)
-	case before > 0 && after > 0 && before != after:
-		return fmt.Sprintf("%s, at %d routes, from %d to %d bits,", article(plain(r.Op)), r.Size, before, after) + " with " + text
+	if len(r.Kinds) == 1 && before > 0 && after > 0 && before != after {
+		return fmt.Sprintf("%s from %d to %d bits", article(kindsText(r.Kinds)), before, after)
 	}
-	return fmt.Sprintf("%s at %d routes with %s", article(plain(r.Op)), r.Size, text)
+	return fmt.Sprintf("the %s that leaves %s (%s)", plain(r.Op), count(r.Size, "route", "routes"), kindsText(r.Kinds))
 }
 
 // largest is the most bits of which there is a tnode, 0 where there is none.
@@ -80,6 +81,7 @@ func largest(sizes map[int]int64) int {
 	return most
 }
 
+// article puts the indefinite article before what is one thing.
 func article(text string) string {
 	switch {
 	case text == "" || text[0] >= '0' && text[0] <= '9':
@@ -107,17 +109,13 @@ func (v rebalancing) size(s Summary) string {
 
 // total states the sum of all crossings, and the whole phase against the control's.
 func (v rebalancing) total() string {
-	r := v.resize
-	text := fmt.Sprintf("One operation in %s changes a tnode", plainRatio(r.Operations, r.Crossed))
+	r, does := v.resize, "change tnodes"
 	if r.Events.Changes() == 0 {
-		text = fmt.Sprintf("One operation in %s searches for a suffix length", plainRatio(r.Operations, r.Crossed))
+		does = "search for a suffix length"
 	}
-	if rows := v.transitions(); v.control != nil && int64(len(rows)) == r.TransitionsTotal {
-		sum := 0.0
-		for _, row := range rows {
-			sum += row.net.Median * float64(row.Ops)
-		}
-		text += fmt.Sprintf("; by the medians all of them together cost %s net a run", duration(sum))
+	text := fmt.Sprintf("%d of %s %s", r.Crossed, count(r.Operations, "operation", "operations"), does)
+	if r.Crossed == r.Operations {
+		text = "All operations " + does
 	}
 	if v.control == nil {
 		return text + "."
@@ -127,22 +125,41 @@ func (v rebalancing) total() string {
 	if wall.N == 0 {
 		return text + "; no run of control has its boot and number."
 	}
-	return fmt.Sprintf("%s. All %s against the control's (%s): %s of wall time, %s of CPU time.", text,
-		count(r.Operations, "operation", "operations"), duration(Of(v.control.runs, r.Pattern, WallTime).Median),
-		v.verdict(wall), v.verdict(cpu))
+	if sum := v.sum(); sum.N > 0 {
+		text += ", and by the medians above a run's crossings together cost " + v.verdict(sum)
+	}
+	return fmt.Sprintf("%s. The whole phase against the control's (%s): %s of wall time; %s of CPU time.", text,
+		duration(Of(v.control.runs, r.Pattern, WallTime).Median), v.verdict(wall), v.verdict(cpu))
+}
+
+// sum is what the transitions of a run cost together, run by run net of the
+// control; of none where the record leaves transitions out.
+func (v rebalancing) sum() Summary {
+	var sums byBoot
+	for _, p := range pairs(v.crossing.runs, v.control.runs, v.resize.Pattern) {
+		a, b := p.loaded.Resize, p.empty.Resize
+		if a == nil || b == nil || int64(len(a.Transitions)) != a.TransitionsTotal {
+			continue
+		}
+		sum := 0.0
+		for i := range a.Transitions {
+			if t := b.transition(a.Transitions[i].key()); t != nil {
+				sum += float64(a.Transitions[i].Ops * (a.Transitions[i].P50 - t.P50))
+			}
+		}
+		sums.add(p.loaded.Boot, sum)
+	}
+	return sums.summarize()
 }
 
 // verdict states a difference of the whole phase.
 func (v rebalancing) verdict(s Summary) string {
 	text := figure(s, " net", v.size(s))
 	if s.HasInterval() && s.Lo <= 0 && s.Hi >= 0 {
-		return "no measurable difference, " + text
+		return "nothing measurable, " + text
 	}
 	return text
 }
-
-// plainRatio is a/b rounded, b is not 0.
-func plainRatio(a, b int64) string { return integers((a + b/2) / b)[0] }
 
 // waits states the time blocked, which is in the phase and not in the times of
 // single operations.
@@ -154,12 +171,17 @@ func (v rebalancing) waits() string {
 			blocked.add(v.crossing.runs[i].Boot, float64(r.Waits.Blocked))
 		}
 	}
-	text := fmt.Sprintf("Waits for grace periods and locks are not in these times: %s operations a run waited, %s together",
-		fixed(number.summarize().Median, 0), duration(blocked.summarize().Median))
+	text := "No operation waited for a grace period or a lock"
+	if n := number.summarize(); n.Max > 0 {
+		text = fmt.Sprintf("Waits for grace periods and locks are not in the times of single operations: in a run %s of them waited (at most %s), %s together",
+			fixed(n.Median, 0), fixed(n.Max, 0), duration(blocked.summarize().Median))
+	}
 	freed := v.resize.Events.FreedBytes
 	limit := v.crossing.runs[0].Environment.FibSyncMem
 	if limit <= 0 || freed == 0 {
 		return text + "."
 	}
-	return fmt.Sprintf("%s. The replaced tnodes' %d bytes make %s grace periods a run at fib_sync_mem %d.", text, freed, fixed(float64(freed)/float64(limit), 1), limit)
+	// The sum is set to 0 when it has made one wait, however far it was above.
+	most := min(float64(freed)/float64(limit), float64(v.resize.Events.Inflates+v.resize.Events.Halves))
+	return fmt.Sprintf("%s. The %d bytes of replaced tnodes make %s grace periods a run at most, at fib_sync_mem %d.", text, freed, fixed(most, 1), limit)
 }

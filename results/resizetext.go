@@ -94,6 +94,9 @@ func curveGrid(rows []binRow) grid {
 	ranges := alignPairs(froms, tos)
 	for i, r := range rows {
 		row := []string{ranges[i]}
+		if r.from == r.to {
+			row[0] = froms[i]
+		}
 		for _, verb := range verbs {
 			p50, max := "", ""
 			if _, ok := r.p50[verb]; ok {
@@ -143,10 +146,10 @@ func (v rebalancing) notes() []string {
 	}
 	e := r.Events
 	notes := []string{
-		fmt.Sprintf("thresholds by the model: %s of the dense routes goes from %d to %d bits when they are %d, and back when they are %d; %s",
+		fmt.Sprintf("thresholds by the model: %s of the block goes from %d to %d bits with %d routes, and back when %d are left; %s",
 			tnode, r.NodeBits, r.NodeBits+1, r.InflateAt, r.HalveAt, looksText(r.Looks)),
-		fmt.Sprintf("a run: %s, %s",
-			count(r.Operations, "operation", "operations"), figures("splits", e.Splits, "inflates", e.Inflates, "halves", e.Halves, "collapses", e.Collapses, "calls of resize", e.Resizes)),
+		fmt.Sprintf("a run: %s, %s beside the block, %s",
+			count(r.Operations, "operation", "operations"), count(r.Beside, "route", "routes"), figures("splits", e.Splits, "inflates", e.Inflates, "halves", e.Halves, "collapses", e.Collapses, "calls of resize", e.Resizes)),
 	}
 	if r.Calls.Why == "" {
 		return append(notes, fmt.Sprintf("calls of resize counted by a kprobe: %d", r.Calls.Counted))

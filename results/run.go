@@ -24,8 +24,10 @@ type Run struct {
 	Environment Environment     `json:"environment"`
 	Phases      []Phase         `json:"phases"`
 	Trie        TrieChange      `json:"trie"`
-	Latency     []Latency       `json:"latency,omitempty"` // lookups, by probe and stretch
-	Resize      *Resize         `json:"resize,omitempty"`  // rebalancing, of the command resize
+	Latency     []Latency       `json:"latency,omitempty"`   // lookups, by probe and stretch
+	Flap        *Flap           `json:"flap,omitempty"`      // how routes were withdrawn and announced
+	Listeners   *Listeners      `json:"listeners,omitempty"` // who listened to notifications
+	Resize      *Resize         `json:"resize,omitempty"`    // rebalancing, of the command resize
 
 	// Verified says that every check of the run held. A run without it is an
 	// error, not a sample.

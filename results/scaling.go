@@ -70,5 +70,5 @@ func routesOf(c *cell) int64 {
 
 // routesSentences concludes the command routes.
 func routesSentences(b block) []string {
-	return append(growthSentences(b), scalingSentences(b)...)
+	return append(growthSentences(b, "routes"), scalingSentences(b)...)
 }

@@ -25,6 +25,10 @@ func layoutOf(command string) layout {
 		}
 	case "routes":
 		return layout{perTitle: "ns per\nroute", per: perRoute, sentence: routesSentences}
+	case "addrs":
+		return layout{perTitle: "ns per\naddress", per: perRoute, sentence: addrsSentences}
+	case "flap":
+		return layout{perTitle: "ns per\nroute", per: perRoute, sentence: flapSentences}
 	case "resize":
 		return layout{perTitle: "ns per\nop", per: func(p *Phase) int64 { return p.Ops }, sentence: resizeSentences}
 	}

@@ -60,6 +60,9 @@ func (p *page) block(b block) {
 	}
 	l := layoutOf(b.runs[0].Command)
 	p.grid(phaseGrid(phaseRows(b, l), l))
+	p.grid(eachGrid(b))
+	p.grid(flapGrid(b))
+	p.grid(listenerGrid(b))
 	p.resize(b)
 	p.trie(b)
 	p.section(warningTexts(b), yellow)

@@ -4,12 +4,14 @@ import (
 	"slices"
 
 	"github.com/urfave/cli/v2"
+
+	"fibchurn/churn"
 )
 
 // measureFlags are the flags of every command that measures. They may stand
 // before the command too.
 func measureFlags() []cli.Flag {
-	return []cli.Flag{
+	return append([]cli.Flag{
 		&cli.BoolFlag{Name: "4", Aliases: []string{"ipv4"}, Usage: "IPv4 (the default)"},
 		&cli.BoolFlag{Name: "6", Aliases: []string{"ipv6"}, Usage: "IPv6; with -4, both"},
 		&cli.GenericFlag{Name: "runs", Aliases: []string{"r"}, Value: numberOf(10), Usage: "measured runs of every cell"},
@@ -19,7 +21,7 @@ func measureFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "json", Aliases: []string{"j"}, Usage: "print the JSON lines instead of the table"},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress and no notes on stderr"},
 		&cli.StringFlag{Name: "color", Value: "auto", Usage: "auto, always or never; NO_COLOR is honoured"},
-	}
+	}, syncMemFlags()...)
 }
 
 // A measure holds the values of measureFlags.
@@ -30,6 +32,8 @@ type measure struct {
 	output       string
 	json, quiet  bool
 	color        string
+	syncMem      int              // bytes, 0: as it is
+	observers    []churn.Observer // of every run
 }
 
 func measureOf(c *cli.Context) (*measure, error) {
@@ -41,6 +45,10 @@ func measureOf(c *cli.Context) (*measure, error) {
 		json:   at(c, "json").Bool("json"),
 		quiet:  at(c, "quiet").Bool("quiet"),
 		color:  at(c, "color").String("color"),
+	}
+	var err error
+	if m.syncMem, err = syncMemOf(c); err != nil {
+		return nil, err
 	}
 	if at(c, "4").Bool("4") {
 		m.families = append(m.families, 4)

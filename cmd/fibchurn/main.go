@@ -10,6 +10,9 @@ import (
 )
 
 func main() {
+	if len(os.Args) == 3 && os.Args[1] == watchdogArgument {
+		os.Exit(watchSyncMem(os.Args[2]))
+	}
 	vm.Inside(run) // does not return where this is a guest's first process
 	os.Exit(run(os.Args, os.Stdout, os.Stderr))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -15,6 +16,11 @@ func (p *program) measure(m *measure, kind string, cells func(kind string) []chu
 	if _, check := p.stdout.(checkOnly); check {
 		return nil
 	}
+	release, err := holdSyncMem(m.syncMem)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
 	if again, err := p.inUserNamespace(); again {
 		return err
 	}
@@ -37,11 +43,11 @@ func (p *program) measure(m *measure, kind string, cells func(kind string) []chu
 	env := machine.Environment(machine.Version())
 	env.LinkKind, env.LinkAuto, env.Rootless = chosen, kind == ns.KindAuto, machine.Rootless()
 
-	stop, abort, release := interrupts(p.stderr)
-	defer release()
+	stop, abort, releaseSignals := interrupts(p.stderr)
+	defer releaseSignals()
 	bar := newProgress(p.stderr, m.quiet)
 	session := churn.Session{
-		Runner: &churn.Runner{Environment: env, Boot: machine.Boot(), Observers: []churn.Observer{&loadWatch{environment: machine.Warnings(env)}}},
+		Runner: &churn.Runner{Environment: env, Boot: machine.Boot(), Observers: append(m.observers, &loadWatch{environment: machine.Warnings(env)})},
 		Cells:  cells(chosen), Runs: m.runs, Warmup: m.warmup, Seed: m.seed,
 		Emit: out.emit, Progress: bar.show,
 	}

@@ -18,7 +18,7 @@ func (p *program) routes() *cli.Command {
 		Flags: slices.Concat(tableFlags("100k"), []cli.Flag{
 			&cli.StringSliceFlag{Name: "parallel", Value: cli.NewStringSlice("1"), Usage: "writers that share the routes; several (1,2,4) show how they scale"},
 			&cli.StringFlag{Name: "parallel-in", Value: "table", Usage: "what each writes to: " + strings.Join(churn.WriteTargets(), ", ")},
-		}, measureFlags()),
+		}, listenerFlags(), measureFlags()),
 		OnUsageError:           onUsageError,
 		UseShortOptionHandling: true,
 		HideHelpCommand:        true,
@@ -54,10 +54,11 @@ func routesSpecs(c *cli.Context, m *measure) ([]*churn.RoutesSpec, error) {
 	if err != nil {
 		return nil, err
 	}
+	listeners := listenersOf(c, m)
 	var specs []*churn.RoutesSpec
 	for _, t := range tables {
 		for _, w := range writers {
-			s := &churn.RoutesSpec{TableSpec: t, Parallel: w, ParallelIn: c.String("parallel-in")}
+			s := &churn.RoutesSpec{TableSpec: t, ListenerSpec: listeners, Parallel: w, ParallelIn: c.String("parallel-in")}
 			if err := s.Validate(); err != nil {
 				return nil, usageErrorf("%v", err)
 			}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"fibchurn/churn"
+)
+
+func (p *program) addrs() *cli.Command {
+	return &cli.Command{
+		Name:  "addrs",
+		Usage: "time the addition and removal of addresses, one by one",
+		Description: "Gives an interface that is up N addresses and takes them away again, and keeps the time of\n" +
+			"every single operation. Every run has a fresh network namespace.",
+		Flags: slices.Concat([]cli.Flag{
+			&cli.StringSliceFlag{Name: "count", Aliases: []string{"n"}, Value: cli.NewStringSlice("8192"), Usage: "addresses of each family; several (1k,2k,4k) show how the cost grows"},
+			&cli.BoolFlag{Name: "secondaries", Usage: "all addresses in one subnet, not each in its own"},
+			&cli.BoolFlag{Name: "promote", Usage: "the next secondary takes the place of a primary that is removed (promote_secondaries)"},
+			&cli.StringFlag{Name: "order", Value: "added", Usage: "order of removals: " + strings.Join(churn.Orders(), ", ")},
+			&cli.GenericFlag{Name: "batch", Value: numberOf(1), Usage: "requests of one call; operations are timed one by one with 1 only"},
+			&cli.IntFlag{Name: "prefix-len", Usage: "prefix length of the addresses (default: 24 and 64, or what one subnet for all needs)"},
+			linkKindFlag(),
+		}, listenerFlags(), measureFlags()),
+		OnUsageError:           onUsageError,
+		UseShortOptionHandling: true,
+		HideHelpCommand:        true,
+		Action: func(c *cli.Context) error {
+			m, err := measureOf(c)
+			if err != nil {
+				return err
+			}
+			specs, err := addrsSpecs(c, m)
+			if err != nil {
+				return err
+			}
+			return p.measure(m, specs[0].LinkKind, func(kind string) []churn.Workload {
+				cells := make([]churn.Workload, len(specs))
+				for i, s := range specs {
+					s.LinkKind = kind
+					cells[i] = s
+				}
+				return cells
+			})
+		},
+	}
+}
+
+// addrsSpecs turns the flags into one valid spec for each count.
+func addrsSpecs(c *cli.Context, m *measure) ([]*churn.AddrsSpec, error) {
+	if err := noArguments(c); err != nil {
+		return nil, err
+	}
+	kind, err := linkKindOf(c)
+	if err != nil {
+		return nil, err
+	}
+	if c.IsSet("prefix-len") && c.Int("prefix-len") == 0 {
+		return nil, usageErrorf("--prefix-len 0: a subnet of everything is not local")
+	}
+	counts, err := countList(c, "count")
+	if err != nil {
+		return nil, err
+	}
+	listeners := listenersOf(c, m)
+	var specs []*churn.AddrsSpec
+	for _, n := range counts {
+		s := &churn.AddrsSpec{
+			ListenerSpec: listeners,
+			Count:        n,
+			Families:     m.families,
+			PrefixLen:    c.Int("prefix-len"),
+			Secondaries:  c.Bool("secondaries"),
+			Promote:      c.Bool("promote"),
+			Order:        c.String("order"),
+			LinkKind:     kind,
+			Batch:        countOf(c, "batch"),
+			Seed:         m.seed,
+		}
+		if err := s.Validate(); err != nil {
+			return nil, usageErrorf("%v", err)
+		}
+		specs = append(specs, s)
+	}
+	return specs, nil
+}
