@@ -1,0 +1,72 @@
+package lookup
+
+// A burster is an instrument that has the kernel make many lookups a call.
+type burster struct {
+	probe *BPFProbe
+	clock *clock
+	burst [2]int // lookups a call, so that one takes about burstTime
+}
+
+// burstTime is how long one call may take, in ns: a stretch ends no later than
+// that.
+const burstTime = 1_000_000
+
+func (b *burster) turn(t *turn) error {
+	if t.pace.rate > 0 {
+		return b.paced(t)
+	}
+	burst := &b.burst[t.column()]
+	for {
+		start := t.clock.now()
+		if t.over(start) {
+			break
+		}
+		if err := b.probe.Burst(*burst, t.blank); err != nil {
+			return err
+		}
+		took := max(1, t.clock.now()-start)
+		*burst = int(min(max(int64(*burst)*burstTime/took, 64), int64(*burst)*2, maxBurst))
+	}
+	times := t.sheet.times[t.column()]
+	b.probe.Times(t.blank, func(ns, count int64) { record(times, ns, count) })
+	return nil
+}
+
+// paced makes single lookups when they are due. The time of one is what the kernel
+// measured, and how late it was asked where the one before it was the reason; the
+// way into the kernel is in neither.
+func (b *burster) paced(t *turn) error {
+	for i := int64(0); ; i++ {
+		due := t.pace.due(i)
+		if t.over(due) {
+			return nil
+		}
+		late := max(0, t.clock.now()-due)
+		waitUntil(t.clock, due)
+		if t.over(due) {
+			return nil
+		}
+		ns, err := b.probe.One(t.blank)
+		if err != nil {
+			return err
+		}
+		t.record(ns + late)
+		t.note(late)
+	}
+}
+
+// drain passes on reports with the times of this process's clock, made as wide as
+// the doubt between the clocks.
+func (b *burster) drain(f func(report)) { b.probe.drain(b.translated(f)) }
+func (b *burster) last(f func(report))  { b.probe.last(b.translated(f)) }
+
+func (b *burster) translated(f func(report)) func(report) {
+	return func(r report) {
+		r.asked = b.clock.fromKernel(r.asked) - b.clock.doubt
+		r.answered = b.clock.fromKernel(r.answered) + b.clock.doubt
+		f(r)
+	}
+}
+
+func (b *burster) unkept() int64 { return b.probe.unkept() }
+func (b *burster) close() error  { return b.probe.Close() }
