@@ -256,3 +256,6 @@ func (p *addrsPlan) subnetRoutes(family, n int) int64 {
 	}
 	return int64(n)
 }
+
+// Links is the kind of the links.
+func (s *AddrsSpec) Links() *string { return &s.LinkKind }

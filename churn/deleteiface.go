@@ -134,3 +134,6 @@ func (s *DeleteIfaceSpec) Plan() (*Plan, error) {
 	phases = append(phases, p.remove())
 	return &Plan{Configure: p.configure, Families: s.Families, Phases: phases, Close: p.tuns.close}, nil
 }
+
+// Links is the kind of the links.
+func (s *DeleteIfaceSpec) Links() *string { return &s.LinkKind }

@@ -183,3 +183,6 @@ func (r *resizeRun) countRoutes(phase string, lists ...[]routeOp) func(*Inventor
 		return []results.Check{{Name: "IPv4 routes after " + phase, Want: want, Got: inv.routes(4, ours)}}
 	}
 }
+
+// Links is the kind of the links.
+func (s *ResizeSpec) Links() *string { return &s.LinkKind }

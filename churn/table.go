@@ -272,3 +272,6 @@ func (s *TableSpec) appendRules(b *rtnl.Batch, family int) error {
 	}
 	return b.DelRule(rule(0))
 }
+
+// Links is the kind of the links.
+func (s *TableSpec) Links() *string { return &s.LinkKind }

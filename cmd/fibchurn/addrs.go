@@ -10,7 +10,7 @@ import (
 )
 
 func (p *program) addrs() *cli.Command {
-	return &cli.Command{
+	return measuring(p, &cli.Command{
 		Name:  "addrs",
 		Usage: "time the addition and removal of addresses, one by one",
 		Description: "Gives an interface that is up N addresses and takes them away again, and keeps the time of\n" +
@@ -24,28 +24,7 @@ func (p *program) addrs() *cli.Command {
 			&cli.IntFlag{Name: "prefix-len", Usage: "prefix length of the addresses (default: 24 and 64, or what one subnet for all needs)"},
 			linkKindFlag(),
 		}, listenerFlags(), measureFlags()),
-		OnUsageError:           onUsageError,
-		UseShortOptionHandling: true,
-		HideHelpCommand:        true,
-		Action: func(c *cli.Context) error {
-			m, err := measureOf(c)
-			if err != nil {
-				return err
-			}
-			specs, err := addrsSpecs(c, m)
-			if err != nil {
-				return err
-			}
-			return p.measure(m, specs[0].LinkKind, func(kind string) []churn.Workload {
-				cells := make([]churn.Workload, len(specs))
-				for i, s := range specs {
-					s.LinkKind = kind
-					cells[i] = s
-				}
-				return cells
-			})
-		},
-	}
+	}, addrsSpecs)
 }
 
 // addrsSpecs turns the flags into one valid spec for each count.

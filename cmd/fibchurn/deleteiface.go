@@ -10,7 +10,7 @@ import (
 )
 
 func (p *program) deleteIface() *cli.Command {
-	return &cli.Command{
+	return measuring(p, &cli.Command{
 		Name:  "delete-iface",
 		Usage: "time the removal of interfaces that carry local subnets",
 		Description: "Gives an interface N addresses, each in a subnet of its own, and removes it; beside it,\n" +
@@ -25,28 +25,7 @@ func (p *program) deleteIface() *cli.Command {
 			&cli.BoolFlag{Name: "down-first", Usage: "take the link down, as a phase of its own, before removing it"},
 			linkKindFlag(),
 		}, measureFlags()...),
-		OnUsageError:           onUsageError,
-		UseShortOptionHandling: true,
-		HideHelpCommand:        true,
-		Action: func(c *cli.Context) error {
-			m, err := measureOf(c)
-			if err != nil {
-				return err
-			}
-			specs, err := deleteIfaceSpecs(c, m)
-			if err != nil {
-				return err
-			}
-			return p.measure(m, specs[0].LinkKind, func(kind string) []churn.Workload {
-				cells := make([]churn.Workload, len(specs))
-				for i, s := range specs {
-					s.LinkKind = kind
-					cells[i] = s
-				}
-				return cells
-			})
-		},
-	}
+	}, deleteIfaceSpecs)
 }
 
 // deleteIfaceSpecs turns the flags into one valid spec a cell.

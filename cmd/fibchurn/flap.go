@@ -10,7 +10,7 @@ import (
 )
 
 func (p *program) flap() *cli.Command {
-	return &cli.Command{
+	return measuring(p, &cli.Command{
 		Name:  "flap",
 		Usage: "withdraw and announce routes at a rate, as routing daemons do",
 		Description: "Fills a table, and then withdraws its routes and announces them again for a time: so many\n" +
@@ -21,28 +21,7 @@ func (p *program) flap() *cli.Command {
 			&cli.DurationFlag{Name: "duration", Value: 10 * time.Second, Usage: "how long, such as 60s or 5m"},
 			&cli.GenericFlag{Name: "flap-batch", Value: numberOf(1), Usage: "routes withdrawn in one call and announced in the next"},
 		}, listenerFlags(), onceByDefault(measureFlags())),
-		OnUsageError:           onUsageError,
-		UseShortOptionHandling: true,
-		HideHelpCommand:        true,
-		Action: func(c *cli.Context) error {
-			m, err := measureOf(c)
-			if err != nil {
-				return err
-			}
-			specs, err := flapSpecs(c, m)
-			if err != nil {
-				return err
-			}
-			return p.measure(m, specs[0].LinkKind, func(kind string) []churn.Workload {
-				cells := make([]churn.Workload, len(specs))
-				for i, s := range specs {
-					s.LinkKind = kind
-					cells[i] = s
-				}
-				return cells
-			})
-		},
-	}
+	}, flapSpecs)
 }
 
 // onceByDefault makes one run without warm-up the default: a run takes the time it

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/urfave/cli/v2"
+
 	"fibchurn/churn"
 	"fibchurn/internal/machine"
 	"fibchurn/ns"
@@ -68,4 +70,37 @@ func colored(mode string, f any) bool {
 		return false
 	}
 	return isTerminal(f)
+}
+
+// A linked is a workload whose links are of the kind it points to, which may be
+// auto until the kernel has been asked.
+type linked interface {
+	churn.Workload
+	Links() *string
+}
+
+// measuring completes a command that measures: specs turns its flags into cells.
+func measuring[W linked](p *program, command *cli.Command, specs func(*cli.Context, *measure) ([]W, error)) *cli.Command {
+	command.OnUsageError = onUsageError
+	command.UseShortOptionHandling = true
+	command.HideHelpCommand = true
+	command.Action = func(c *cli.Context) error {
+		m, err := measureOf(c)
+		if err != nil {
+			return err
+		}
+		cells, err := specs(c, m)
+		if err != nil {
+			return err
+		}
+		return p.measure(m, *cells[0].Links(), func(kind string) []churn.Workload {
+			workloads := make([]churn.Workload, len(cells))
+			for i, cell := range cells {
+				*cell.Links() = kind
+				workloads[i] = cell
+			}
+			return workloads
+		})
+	}
+	return command
 }

@@ -10,7 +10,7 @@ import (
 
 func (p *program) resize() *cli.Command {
 	patterns := churn.ResizePatterns()
-	return &cli.Command{
+	return measuring(p, &cli.Command{
 		Name:  "resize",
 		Usage: "time the rebalancing of the IPv4 trie, operation by operation",
 		Description: "Takes one tnode up and down through the thresholds at which the kernel inflates and halves\n" +
@@ -23,28 +23,7 @@ func (p *program) resize() *cli.Command {
 			&cli.BoolFlag{Name: "root", Usage: "make the tnode the root of a table of its own, which has other thresholds"},
 			linkKindFlag(),
 		}, measureFlags()...),
-		OnUsageError:           onUsageError,
-		UseShortOptionHandling: true,
-		HideHelpCommand:        true,
-		Action: func(c *cli.Context) error {
-			m, err := measureOf(c)
-			if err != nil {
-				return err
-			}
-			specs, err := resizeSpecs(c, m)
-			if err != nil {
-				return err
-			}
-			return p.measure(m, specs[0].LinkKind, func(kind string) []churn.Workload {
-				cells := make([]churn.Workload, len(specs))
-				for i, s := range specs {
-					s.LinkKind = kind
-					cells[i] = s
-				}
-				return cells
-			})
-		},
-	}
+	}, resizeSpecs)
 }
 
 // resizeSpecs turns the flags into one valid spec a cell.

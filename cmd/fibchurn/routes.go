@@ -10,7 +10,7 @@ import (
 )
 
 func (p *program) routes() *cli.Command {
-	return &cli.Command{
+	return measuring(p, &cli.Command{
 		Name:  "routes",
 		Usage: "time bulk additions, replacements, removals and the flush of routes",
 		Description: "Fills a table, changes the next hop of every route, removes them one by one, fills the\n" +
@@ -19,28 +19,7 @@ func (p *program) routes() *cli.Command {
 			&cli.StringSliceFlag{Name: "parallel", Value: cli.NewStringSlice("1"), Usage: "writers that share the routes; several (1,2,4) show how they scale"},
 			&cli.StringFlag{Name: "parallel-in", Value: "table", Usage: "what each writes to: " + strings.Join(churn.WriteTargets(), ", ")},
 		}, listenerFlags(), measureFlags()),
-		OnUsageError:           onUsageError,
-		UseShortOptionHandling: true,
-		HideHelpCommand:        true,
-		Action: func(c *cli.Context) error {
-			m, err := measureOf(c)
-			if err != nil {
-				return err
-			}
-			specs, err := routesSpecs(c, m)
-			if err != nil {
-				return err
-			}
-			return p.measure(m, specs[0].LinkKind, func(kind string) []churn.Workload {
-				cells := make([]churn.Workload, len(specs))
-				for i, s := range specs {
-					s.LinkKind = kind
-					cells[i] = s
-				}
-				return cells
-			})
-		},
-	}
+	}, routesSpecs)
 }
 
 // routesSpecs turns the flags into one valid spec for each count and number of
