@@ -22,16 +22,20 @@ func quiet(n *ns.Namespace, families []int) error {
 		return err
 	}
 	if !n.HasIPv6() {
-		return &ns.UnsupportedError{
-			What: "IPv6", Why: "the kernel has none",
-			Help: "boot without ipv6.disable=1, use a kernel with CONFIG_IPV6, or leave -6 out",
-		}
+		return noIPv6()
 	}
 	if err := n.SetSysctl("net.ipv6.conf.default.accept_ra", "0"); err != nil {
 		return err
 	}
 	const none = "1" // IN6_ADDR_GEN_MODE_NONE
 	return n.SetSysctl("net.ipv6.conf.default.addr_gen_mode", none)
+}
+
+func noIPv6() error {
+	return &ns.UnsupportedError{
+		What: "IPv6", Why: "the kernel has none",
+		Help: "boot without ipv6.disable=1, use a kernel with CONFIG_IPV6, or leave -6 out",
+	}
 }
 
 // createLinks is the phase that makes links, which are all of one kind, in one

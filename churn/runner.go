@@ -225,7 +225,7 @@ func (e *execution) inspect(ph *Phase) error {
 		}
 	}
 	last := ph == e.plan.Phases[len(e.plan.Phases)-1]
-	if ph.Loaded || last {
+	if (ph.Loaded || last) && !e.plan.Elsewhere {
 		tables, err := e.spaces[0].n.Tables()
 		if err != nil {
 			return err

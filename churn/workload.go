@@ -22,12 +22,19 @@ type Workload interface {
 // partial but with their checks made, once the channel is closed.
 type Interruptible interface{ Interrupt(stop <-chan struct{}) }
 
+// A Prober is a Workload that may be impossible here. Probe finds that out before
+// anything is opened for the results: the error is an *ns.UnsupportedError.
+type Prober interface{ Probe() error }
+
 // A Plan is one run, prepared.
 type Plan struct {
 	// Configure sets the fresh namespace up, untimed.
 	Configure func(*ns.Namespace) error
 	Families  []int // 4, 6: whose addresses and routes the checks count
 	Phases    []*Phase
+	// Elsewhere says that the load is in namespaces of the workload's own: the
+	// record has no trie.
+	Elsewhere bool
 	// Spaces is how many namespaces the run has, if not one. Phases go through them
 	// one after the other, unless they have a writer for each.
 	Spaces int

@@ -23,6 +23,10 @@ func layoutOf(command string) layout {
 			net:      deletePhase,
 			sentence: deleteSentences,
 		}
+	case "netns":
+		return netnsLayout()
+	case "nexthops":
+		return nexthopsLayout()
 	case "routes":
 		return layout{perTitle: "ns per\nroute", per: perRoute, sentence: routesSentences}
 	case "addrs":

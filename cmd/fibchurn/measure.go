@@ -30,6 +30,14 @@ func (p *program) measure(m *measure, kind string, cells func(kind string) []chu
 	if err != nil {
 		return err
 	}
+	workloads := cells(chosen)
+	for _, w := range workloads {
+		if prober, ok := w.(churn.Prober); ok {
+			if err := prober.Probe(); err != nil {
+				return err
+			}
+		}
+	}
 	out, err := p.open(m)
 	if err != nil {
 		return err
@@ -50,7 +58,7 @@ func (p *program) measure(m *measure, kind string, cells func(kind string) []chu
 	bar := newProgress(p.stderr, m.quiet)
 	session := churn.Session{
 		Runner: &churn.Runner{Environment: env, Boot: machine.Boot(), Observers: append(m.observers, &loadWatch{environment: machine.Warnings(env)})},
-		Cells:  cells(chosen), Runs: m.runs, Warmup: m.warmup, Seed: m.seed,
+		Cells:  workloads, Runs: m.runs, Warmup: m.warmup, Seed: m.seed,
 		Emit: out.emit, Progress: bar.show,
 	}
 	err = session.Measure(stop, abort)
