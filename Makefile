@@ -11,7 +11,7 @@ PACKAGES := strace jq qemu-system-x86
 # One package at a time: tests that time the kernel must not disturb each other.
 GOTEST  := $(GO) test -p 1 -timeout 20m
 
-.PHONY: build run test lint bench install tools kernels clean
+.PHONY: build run test lint bench nightly install tools kernels clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/fibchurn ./cmd/fibchurn
@@ -31,6 +31,10 @@ lint:
 
 bench: build
 	$(SUDO) env "PATH=$$PATH" "HOME=$$HOME" $(GO) run ./internal/bench
+
+# The nightly comparison of two kernels, in virtual machines: docs/nightly.md.
+nightly: build
+	@.ci/nightly
 
 install: build
 	install -D -m 0755 bin/fibchurn $(DESTDIR)$(PREFIX)/bin/fibchurn

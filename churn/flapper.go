@@ -30,9 +30,7 @@ const (
 type Flapper struct {
 	spec     *FlapSpec
 	at       []int32 // the order, nil: as added
-	route    rtnl.Route
-	make     [2]routeMaker
-	template [2]map[rtnl.Route]*rtnl.Template
+	fill     [2]func(b *rtnl.Batch, from, to int) error
 	describe [2]func(int) string
 	batch    rtnl.Batch
 
@@ -50,13 +48,27 @@ type Flapper struct {
 // NewFlapper prepares to flap the routes of s, which go through the interface of
 // that index.
 func NewFlapper(s *FlapSpec, index uint32) *Flapper {
-	f := &Flapper{
-		spec: s, at: s.removalOrder(1), route: rtnl.Route{Index: index},
-		make:     [2]routeMaker{rtnl.DelRoute, rtnl.NewRoute},
-		template: [2]map[rtnl.Route]*rtnl.Template{{}, {}},
-	}
-	f.describe = [2]func(int) string{s.describe("withdraw", f.at), s.describe("announce", f.at)}
-	for i := range f.tallies {
+	route := rtnl.Route{Index: index}
+	return newFlapper(s, change{"withdraw", rtnl.DelRoute, route}, change{"announce", rtnl.NewRoute, route})
+}
+
+// A change is what a flapper does to a route.
+type change struct {
+	verb  string
+	make  routeMaker
+	route rtnl.Route
+}
+
+// newFlapper prepares to make one change of the routes of s and then another, which
+// undoes it.
+func newFlapper(s *FlapSpec, there, back change) *Flapper {
+	f := &Flapper{spec: s, at: s.removalOrder(1)}
+	for i, c := range []change{there, back} {
+		templates := map[rtnl.Route]*rtnl.Template{}
+		f.fill[i] = func(b *rtnl.Batch, from, to int) error {
+			return s.append(b, from, to, c.make, c.route, f.at, templates)
+		}
+		f.describe[i] = s.describe(c.verb, f.at)
 		f.tallies[i] = newTally()
 	}
 	return f
@@ -133,7 +145,7 @@ func (f *Flapper) over(stop <-chan struct{}) bool {
 // it took long is charged for that.
 func (f *Flapper) send(c *rtnl.Conn, kind, from, to int) error {
 	f.batch.Reset()
-	if err := f.spec.append(&f.batch, from, to, f.make[kind], f.route, f.at, f.template[kind]); err != nil {
+	if err := f.fill[kind](&f.batch, from, to); err != nil {
 		return err
 	}
 	due := f.pace.due(f.operations, time.Now())

@@ -32,6 +32,7 @@ type Plan struct {
 	Configure func(*ns.Namespace) error
 	Families  []int // 4, 6: whose addresses and routes the checks count
 	Phases    []*Phase
+	Observers []Observer // of this run alone
 	// Elsewhere says that the load is in namespaces of the workload's own: the
 	// record has no trie.
 	Elsewhere bool

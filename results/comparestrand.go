@@ -150,7 +150,7 @@ func comparableSpec(r *Run) string {
 
 func comparableFields(r *Run) []specField {
 	fields := slices.DeleteFunc(specFields(r.Spec), func(f specField) bool {
-		return f.name == "seed" || f.name == "load" || f.name == "link_kind" && r.Environment.LinkKind != ""
+		return f.name == "seed" || f.name == "lookup seed" || f.name == "load" || f.name == "link_kind" && r.Environment.LinkKind != ""
 	})
 	slices.SortStableFunc(fields, func(a, b specField) int { return cmp.Compare(a.name, b.name) })
 	return fields

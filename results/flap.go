@@ -18,6 +18,21 @@ type Flap struct {
 	Stopped    bool    `json:"stopped"`     // ended before the duration
 }
 
+// A Churn says what went on beside a run's lookups, and how fast; what its calls took
+// is in the phases. Its operations are routes or subnets that come, go or change.
+type Churn struct {
+	Under string `json:"under"` // "flap", "replace", "resize", "add-delete", "delete-iface"
+	Flap
+}
+
+// flapping is how fast the table of a run was changed, nil where it was not.
+func (r *Run) flapping() *Flap {
+	if r.Churn != nil {
+		return &r.Churn.Flap
+	}
+	return r.Flap
+}
+
 // flapGrid shows the rates of each cell, as medians over the runs.
 func flapGrid(b block) grid {
 	g := grid{columns: []column{
@@ -33,7 +48,7 @@ func flapGrid(b block) grid {
 		var operations, late []int64
 		var last *Flap
 		for i := range c.runs {
-			if f := c.runs[i].Flap; f != nil {
+			if f := c.runs[i].flapping(); f != nil {
 				reached, seconds = append(reached, f.Reached), append(seconds, float64(f.Elapsed)/1e9)
 				operations, late, last = append(operations, f.Operations), append(late, f.Late), f
 			}

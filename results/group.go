@@ -168,7 +168,7 @@ func cellsMixSpecs(runs []Run) bool {
 func sharedSpec(r *Run) string {
 	var kept bytes.Buffer
 	for _, f := range specFields(r.Spec) {
-		if f.name != "seed" && f.name != "load" {
+		if f.name != "seed" && f.name != "load" && f.name != "lookup seed" {
 			kept.WriteString(f.name + "=" + string(f.value) + "\n")
 		}
 	}
@@ -181,8 +181,8 @@ type specField struct {
 	value json.RawMessage
 }
 
-// specFields returns the top-level fields of a spec in their order; none where
-// it is not an object.
+// specFields returns the fields of a spec in their order, those of an object in it
+// after its name; none where it is not an object.
 func specFields(spec json.RawMessage) []specField {
 	dec := json.NewDecoder(bytes.NewReader(spec))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -201,6 +201,12 @@ func specFields(spec json.RawMessage) []specField {
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, value); err != nil {
 			return fields
+		}
+		if within := specFields(compact.Bytes()); within != nil {
+			for _, f := range within {
+				fields = append(fields, specField{name.(string) + " " + f.name, f.value})
+			}
+			continue
 		}
 		fields = append(fields, specField{name.(string), compact.Bytes()})
 	}

@@ -6,7 +6,10 @@ type Latency struct {
 	Probe   string `json:"probe"`   // "netlink", "bpf", "connect"
 	Stretch string `json:"stretch"` // "before", "during", "after"; "rest" where nothing churns
 	Rate    int64  `json:"rate"`    // lookups asked for a second, open loop; 0: closed loop, as fast as they go
-	Count   int64  `json:"count"`   // lookups measured
+	// Reached is lookups a second, of all readers together, while the probe had its
+	// turns.
+	Reached float64 `json:"reached"`
+	Count   int64   `json:"count"` // lookups measured
 
 	Min  int64 `json:"min_ns"`
 	P50  int64 `json:"p50_ns"`

@@ -25,6 +25,8 @@ type Run struct {
 	Phases      []Phase         `json:"phases"`
 	Trie        TrieChange      `json:"trie"`
 	Latency     []Latency       `json:"latency,omitempty"`   // lookups, by probe and stretch
+	Depths      []Depth         `json:"depths,omitempty"`    // of the tables that were looked up in
+	Churn       *Churn          `json:"churn,omitempty"`     // what went on beside the lookups
 	Flap        *Flap           `json:"flap,omitempty"`      // how routes were withdrawn and announced
 	Listeners   *Listeners      `json:"listeners,omitempty"` // who listened to notifications
 	Resize      *Resize         `json:"resize,omitempty"`    // rebalancing, of the command resize

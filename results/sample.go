@@ -45,13 +45,18 @@ type pair struct{ loaded, empty *Run }
 // pairs matches runs by boot and number. A file of two invocations on one boot
 // has every number twice: then the runs nearest in time belong together.
 func pairs(loaded, empty []Run, phase string) []pair {
+	return pairsWith(loaded, empty, func(r *Run) bool { return r.Phase(phase) != nil })
+}
+
+// pairsWith matches the samples that have something.
+func pairsWith(loaded, empty []Run, has func(*Run) bool) []pair {
 	type key struct {
 		boot string
 		run  int
 	}
 	partners := map[key][]*Run{}
 	for i := range empty {
-		if r := &empty[i]; r.Sample() && r.Phase(phase) != nil {
+		if r := &empty[i]; r.Sample() && has(r) {
 			k := key{r.Boot, r.Run}
 			partners[k] = append(partners[k], r)
 		}
@@ -61,7 +66,7 @@ func pairs(loaded, empty []Run, phase string) []pair {
 		r := &loaded[i]
 		k := key{r.Boot, r.Run}
 		free := partners[k]
-		if len(free) == 0 || !r.Sample() || r.Phase(phase) == nil {
+		if len(free) == 0 || !r.Sample() || !has(r) {
 			continue
 		}
 		n := nearest(free, r)

@@ -33,6 +33,8 @@ func layoutOf(command string) layout {
 		return layout{perTitle: "ns per\naddress", per: perRoute, sentence: addrsSentences}
 	case "flap":
 		return layout{perTitle: "ns per\nroute", per: perRoute, sentence: flapSentences}
+	case "lookup":
+		return layout{perTitle: "ns per\nop", per: func(p *Phase) int64 { return p.Ops }, sentence: lookupSentences}
 	case "resize":
 		return layout{perTitle: "ns per\nop", per: func(p *Phase) int64 { return p.Ops }, sentence: resizeSentences}
 	}

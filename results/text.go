@@ -11,6 +11,9 @@ type TextOptions struct {
 	// Width is the terminal's, in columns. Tables lose their least important
 	// columns rather than break at it; 0 is any width.
 	Width int
+	// Histograms draws one for each row of lookups, with no character beyond ASCII
+	// where ASCII is set.
+	Histograms, ASCII bool
 }
 
 // WriteText renders runs for a terminal: what was measured and on what, a table
@@ -59,6 +62,7 @@ func (p *page) block(b block) {
 		p.paragraph("no run is left to summarise", 0, none)
 	}
 	l := layoutOf(b.runs[0].Command)
+	p.latency(b)
 	p.grid(phaseGrid(phaseRows(b, l), l))
 	p.grid(eachGrid(b))
 	p.grid(flapGrid(b))

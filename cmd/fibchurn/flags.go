@@ -32,6 +32,7 @@ type measure struct {
 	output       string
 	json, quiet  bool
 	color        string
+	histogram    bool             // draw those of lookups
 	syncMem      int              // bytes, 0: as it is
 	observers    []churn.Observer // of every run
 }

@@ -166,35 +166,15 @@ func guestCommand(args []string) (files []string, err error) {
 	if len(args) == 0 {
 		return nil, usageErrorf("vm: no command to execute in the guest; give one after --")
 	}
-	inner := &program{stdout: checkOnly{}, stderr: io.Discard, args: append([]string{"fibchurn"}, args...)}
-	app := inner.app()
-	chosen := ""
-	for _, command := range app.Commands {
-		command.Before = func(c *cli.Context) error {
-			chosen = command.Name
-			if file := c.String("prefixes"); file != "" {
-				files = append(files, file)
-			}
-			return mayBeInGuest(c)
-		}
-		if !measures(command) {
-			command.Action = noArguments
-		}
-	}
-	if err := app.Run(inner.args); err != nil {
+	chosen, files, err := checkCommand(args, mayBeInGuest)
+	switch {
+	case err != nil:
 		return nil, usageErrorf("in the guest: %v", err)
-	}
-	if chosen == "" {
+	case chosen == "":
 		return nil, usageErrorf("vm: %q is no command to execute in the guest", args)
 	}
 	return files, nil
 }
-
-// checkOnly is the standard output of a program that checks its command line and ends
-// before it measures.
-type checkOnly struct{}
-
-func (checkOnly) Write(p []byte) (int, error) { return len(p), nil }
 
 // mayBeInGuest refuses what makes no sense there.
 func mayBeInGuest(c *cli.Context) error {

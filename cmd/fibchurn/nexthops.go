@@ -81,7 +81,7 @@ func enoughFor(memory func(cpus int) (int64, error), what string, force bool) er
 		return fmt.Errorf("find out how much memory there is: %w", err)
 	}
 	if need > available {
-		return usageErrorf("%s: that takes some %d MiB of kernel memory, and %d MiB are available; --force goes on all the same", what, need>>20, available>>20)
+		return memoryErrorf("%s: that takes some %d MiB of kernel memory, and %d MiB are available; --force goes on all the same", what, need>>20, available>>20)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 
 	"fibchurn/results"
 )
@@ -23,7 +24,10 @@ func (p *program) open(m *measure) (*output, error) {
 	if m.json {
 		o.lines = results.NewEncoder(p.stdout)
 	}
-	o.text = results.TextOptions{Color: colored(m.color, p.stdout), Width: width(p.stdout)}
+	o.text = results.TextOptions{
+		Color: colored(m.color, p.stdout), Width: width(p.stdout),
+		Histograms: m.histogram, ASCII: asciiOnly(os.Getenv),
+	}
 	if m.output != "" {
 		var err error
 		if o.file, err = results.Append(m.output); err != nil {

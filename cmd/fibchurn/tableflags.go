@@ -164,7 +164,7 @@ func enoughMemory(s *churn.TableSpec, force bool) error {
 		return fmt.Errorf("find out how much memory there is: %w", err)
 	}
 	if need > available {
-		return usageErrorf("--count %d: the tables take some %d MiB of kernel memory, and %d MiB are available; --force goes on all the same",
+		return memoryErrorf("--count %d: the tables take some %d MiB of kernel memory, and %d MiB are available; --force goes on all the same",
 			s.Count, need>>20, available>>20)
 	}
 	return nil

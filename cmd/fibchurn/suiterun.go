@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os/signal"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fibchurn/churn"
+	"fibchurn/ns"
+	"fibchurn/results"
+)
+
+// executeSuite executes the lines one after the other, each as the command line that it
+// is, and says how they ended.
+func (p *program) executeSuite(s *suiteSession) error {
+	out, err := p.open(s.measure) // each line appends by itself; what cannot be written is found here
+	if err != nil {
+		return err
+	}
+	defer out.close()
+	r := &suiteRun{program: p, session: s, stderr: p.stderr}
+	if !isTerminal(p.stderr) { // a progress bar needs the terminal itself
+		r.stderr = &once{to: p.stderr, before: map[string]bool{}}
+	}
+	if s.ktap {
+		if r.ktap, err = results.NewKTAP(p.stdout, len(s.suite.lines)); err != nil {
+			return err
+		}
+	}
+	if err := r.lines(); err != nil {
+		return err
+	}
+	if err := r.summary(out.text); err != nil {
+		return err
+	}
+	return r.verdict()
+}
+
+// A suiteRun is a suite under way.
+type suiteRun struct {
+	program  *program
+	session  *suiteSession
+	ktap     *results.KTAP // nil: no such stream
+	stderr   io.Writer     // of the lines
+	outcomes []results.Outcome
+	stopped  bool // by a signal
+}
+
+// lines executes all lines, and accounts for those that are not started. Its error is
+// that the outcome could not be written.
+func (r *suiteRun) lines() error {
+	// The command of a line deals with a signal by itself. This one keeps the process
+	// alive between two of them.
+	stop, release := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	defer release()
+	const interrupted = "interrupted before it was started"
+	ended := "" // why nothing more is started
+	for i, l := range r.session.suite.lines {
+		if ended == "" && stop.Err() != nil {
+			r.stopped, ended = true, interrupted
+		}
+		o := results.Outcome{Name: strings.Join(l.args, " "), Line: l.number, Verdict: results.Skipped, Reason: ended}
+		switch {
+		case ended != "":
+		case l.host && !r.session.host:
+			o.Reason = "it sets a sysctl of the whole machine; suite " + allowHost + " allows that"
+		default:
+			r.announce(i, l)
+			r.execute(l, &o)
+		}
+		switch {
+		case o.Verdict == results.Interrupted:
+			r.stopped, ended = true, interrupted
+		case o.Verdict == results.Failed && !r.session.force:
+			ended = fmt.Sprintf("not started, because line %d failed; --force goes on", l.number)
+		}
+		if err := r.record(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// announce says which line comes.
+func (r *suiteRun) announce(i int, l suiteLine) {
+	switch {
+	case r.ktap == nil && !r.session.measure.json:
+		if i > 0 {
+			fmt.Fprintln(r.program.stdout)
+		}
+		fmt.Fprintf(r.program.stdout, "%s:%d: %s\n", r.session.suite.name, l.number, l.text)
+	case !r.session.measure.quiet && isTerminal(r.program.stderr):
+		fmt.Fprintf(r.program.stderr, "fibchurn: line %d of %d: %s\n", i+1, len(r.session.suite.lines), l.text)
+	}
+}
+
+// execute executes a line.
+func (r *suiteRun) execute(l suiteLine, o *results.Outcome) {
+	line := &program{stdout: r.program.stdout, stderr: r.stderr, args: r.arguments(l)}
+	if r.ktap != nil && !r.session.measure.json {
+		line.stdout = r.ktap.Comments()
+	}
+	begun := time.Now()
+	err := line.app().Run(line.args)
+	o.Took = time.Since(begun)
+	var said bytes.Buffer
+	code := exitCode(err, &said)
+	o.Reason = strings.TrimSpace(strings.TrimPrefix(said.String(), "fibchurn: "))
+	switch {
+	case code == exitOK:
+		o.Verdict = results.Passed
+	case code == exitUnsupported, cannotBeDone(err):
+		o.Verdict = results.Skipped
+	case code == exitInterrupted:
+		o.Verdict = results.Interrupted
+	default:
+		o.Verdict = results.Failed
+	}
+}
+
+// arguments is the whole command line of a line: the suite's flags stand before it.
+func (r *suiteRun) arguments(l suiteLine) []string {
+	m := r.session.measure
+	args := []string{"fibchurn", "--color", m.color}
+	if r.ktap != nil {
+		args[2] = "never" // its comments are for programs
+	}
+	if m.output != "" {
+		args = append(args, "--output", m.output)
+	}
+	if m.json {
+		args = append(args, "--json")
+	}
+	if m.quiet {
+		args = append(args, "--quiet")
+	}
+	if r.session.host {
+		args = append(args, allowHost)
+	}
+	return append(args, l.args...)
+}
+
+// record takes an outcome, and says at once what did not go well.
+func (r *suiteRun) record(o results.Outcome) error {
+	r.outcomes = append(r.outcomes, o)
+	if (o.Verdict == results.Skipped || o.Verdict == results.Failed) && o.Took > 0 {
+		fmt.Fprintf(r.program.stderr, "fibchurn: %s:%d: %s: %s\n", r.session.suite.name, o.Line, o.Verdict, o.Reason)
+	}
+	if r.ktap != nil {
+		return r.ktap.Result(o)
+	}
+	return nil
+}
+
+// summary ends the stream, or prints the table of lines: beside JSON lines on stderr,
+// since they are all that stdout may have.
+func (r *suiteRun) summary(text results.TextOptions) error {
+	if r.ktap != nil {
+		return r.ktap.End()
+	}
+	to := r.program.stdout
+	if r.session.measure.json {
+		if r.session.measure.quiet {
+			return nil
+		}
+		to = r.program.stderr
+		text = results.TextOptions{Color: colored(r.session.measure.color, to), Width: width(to)}
+	} else {
+		fmt.Fprintln(to)
+	}
+	return results.WriteOutcomes(to, "suite "+r.session.suite.name, r.outcomes, text)
+}
+
+// verdict is the error that stands for the suite's exit code.
+func (r *suiteRun) verdict() error {
+	lines, failed := len(r.outcomes), results.Tally(r.outcomes, results.Failed)
+	switch {
+	case r.stopped:
+		return churn.ErrStopped
+	case failed > 0:
+		return fmt.Errorf("suite %s: %d of %d lines failed", r.session.suite.name, failed, lines)
+	case results.Tally(r.outcomes, results.Skipped) == lines:
+		return &ns.UnsupportedError{
+			What: "suite " + r.session.suite.name,
+			Why:  "none of its lines can be done here",
+			Help: "what is said of each line",
+		}
+	}
+	return nil
+}
+
+// A once passes on every line of text once: the lines of a suite would repeat them.
+type once struct {
+	mu     sync.Mutex // a signal is told of by another goroutine
+	to     io.Writer
+	before map[string]bool
+}
+
+func (o *once) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.before[string(p)] {
+		return len(p), nil
+	}
+	o.before[string(p)] = true
+	return o.to.Write(p)
+}
