@@ -129,7 +129,9 @@ func (s *DeleteIfaceSpec) Plan() (*Plan, error) {
 	loaded := phases[len(phases)-1]
 	loaded.Loaded, loaded.Check = true, p.checkLoaded
 	if s.DownFirst {
-		phases = append(phases, p.setLinks("down", false))
+		down := p.setLinks("down", false)
+		down.Quiet = true
+		phases = append(phases, down)
 	}
 	phases = append(phases, p.remove())
 	return &Plan{Configure: p.configure, Families: s.Families, Phases: phases, Close: p.tuns.close}, nil

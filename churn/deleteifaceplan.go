@@ -82,7 +82,7 @@ func newRouteThrough(family int, index uint32) (*rtnl.Template, error) {
 
 func (p *deleteIfacePlan) remove() *Phase {
 	return &Phase{
-		Name: "delete", Subnets: p.load(), Ops: len(p.links),
+		Name: "delete", Subnets: p.load(), Ops: len(p.links), Quiet: true,
 		Fill: func(b *rtnl.Batch, from, to int) error {
 			for _, l := range p.links[from:to] {
 				if err := b.DelLink(l.Index); err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -103,11 +104,7 @@ func (e *execution) execute() (err error) {
 	if e.plan.Close != nil {
 		defer func() { err = errors.Join(err, e.plan.Close()) }()
 	}
-	if !settle() {
-		e.update(func(run *results.Run) {
-			run.Warnings = append(run.Warnings, results.Warning{Kind: "unsettled", Text: "the kernel has no membarrier(2) to wait for grace periods with: what one run leaves to RCU may weigh on the next"})
-		})
-	}
+	e.settle()
 	err = e.observed(e.phases)
 	e.update(func(run *results.Run) {
 		run.Warnings = append(run.Warnings, preempted(run)...)
@@ -172,6 +169,10 @@ func (e *execution) phases() error {
 	runtime.GC()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, ph := range e.plan.Phases {
+		if ph.Quiet {
+			e.settle()
+			time.Sleep(rand.N(offBeat))
+		}
 		cost, walls, err := e.phase(ph)
 		if err != nil {
 			return fmt.Errorf("phase %s: %w", ph.Name, err)
@@ -297,27 +298,40 @@ func phaseRecord(ph *Phase, cost phaseCost) results.Phase {
 }
 
 // preempted warns of a run whose timed thread lost the CPU to something else so
-// often that it shows. The kernel's own threads (RCU, kfree) take it now and then.
+// often that it shows. The kernel's own threads (RCU, kfree) take it now and then,
+// and in a phase shorter than that once is chance.
 func preempted(run *results.Run) []results.Warning {
 	const often = 5 * time.Millisecond
 	for _, p := range run.Phases {
-		if p.InvoluntarySwitches*int64(often) > p.Wall {
+		if p.Wall >= int64(often) && p.InvoluntarySwitches*int64(often) > p.Wall {
 			return []results.Warning{{Kind: "preempted", Text: "other work took the CPU from the timed thread; that time is in wall and blocked (see involuntary_switches)"}}
 		}
 	}
 	return nil
 }
 
+// offBeat is a few ticks of the slowest timer. A grace period ends on a tick, and so
+// do the waits that begin with its end: without a pause of a length drawn anew, every
+// wait would be a whole number of ticks, and a difference of two cells as well.
+const offBeat = 40 * time.Millisecond
+
 // settle waits for two grace periods (MEMBARRIER_CMD_GLOBAL is synchronize_rcu,
-// kernel/sched/membarrier.c), so that what the previous run left to RCU is
-// underway or done before this one's clock starts. It reports whether the kernel
-// could (CONFIG_MEMBARRIER, no nohz_full CPUs).
-func settle() bool {
+// kernel/sched/membarrier.c), so that what went before left nothing to RCU that
+// could weigh on what comes. A kernel that cannot (no CONFIG_MEMBARRIER, or
+// nohz_full CPUs) earns the run a warning.
+func (e *execution) settle() {
 	const global = 1 // MEMBARRIER_CMD_GLOBAL
 	for range 2 {
 		if _, _, errno := unix.Syscall(unix.SYS_MEMBARRIER, global, 0, 0); errno != 0 {
-			return false
+			e.update(unsettled)
+			return
 		}
 	}
-	return true
+}
+
+func unsettled(run *results.Run) {
+	w := results.Warning{Kind: "unsettled", Text: "the kernel has no membarrier(2) to wait for grace periods with: what one phase or run leaves to RCU may weigh on the next"}
+	if !slices.Contains(run.Warnings, w) {
+		run.Warnings = append(run.Warnings, w)
+	}
 }

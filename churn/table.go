@@ -18,17 +18,20 @@ import (
 type TableSpec struct {
 	Layout   prefixes.Layout `json:"layout"`
 	Prefixes string          `json:"prefixes,omitempty"` // the file that layout "file" was read from
-	Count    int             `json:"count"`              // prefixes of each family
-	Families []int           `json:"families"`           // 4, 6
-	Table    uint32          `json:"table"`              // first table; 254 is main
-	Tables   int             `json:"tables"`             // how many, from Table on; prefixes are dealt round
-	Rules    int             `json:"rules"`              // rules before the first that matches
-	Unmerge  bool            `json:"unmerge"`            // local and main have tries of their own
-	Order    string          `json:"order"`              // of removals: as added, "reverse" or "random"
-	LinkKind string          `json:"link_kind"`
-	Batch    int             `json:"batch"` // requests of one call
-	Ack      string          `json:"ack"`   // "last" of every call, "all" requests, or "none"
-	Seed     uint64          `json:"seed"`
+	// PrefixesSHA256 tells the contents of that file apart, whatever its name: see
+	// docs/results.md.
+	PrefixesSHA256 string `json:"prefixes_sha256,omitempty"`
+	Count          int    `json:"count"`    // prefixes of each family
+	Families       []int  `json:"families"` // 4, 6
+	Table          uint32 `json:"table"`    // first table; 254 is main
+	Tables         int    `json:"tables"`   // how many, from Table on; prefixes are dealt round
+	Rules          int    `json:"rules"`    // rules before the first that matches
+	Unmerge        bool   `json:"unmerge"`  // local and main have tries of their own
+	Order          string `json:"order"`    // of removals: as added, "reverse" or "random"
+	LinkKind       string `json:"link_kind"`
+	Batch          int    `json:"batch"` // requests of one call
+	Ack            string `json:"ack"`   // "last" of every call, "all" requests, or "none"
+	Seed           uint64 `json:"seed"`
 
 	// ownTables gives every so-manieth part of the routes a table of its own, in
 	// place of dealing them round.
@@ -127,9 +130,10 @@ func (s *TableSpec) ack() rtnl.Ack {
 // routes is the number of routes of all families.
 func (s *TableSpec) routes() int { return s.Count * len(s.Families) }
 
-// item is the i-th route: family by family, in the order of the set.
+// item is the i-th route: the families take turns, each in the order of its set, so
+// that equal shares of the routes have equal shares of each family.
 func (s *TableSpec) item(i int) (family, index int) {
-	return s.Families[i/s.Count], i % s.Count
+	return s.Families[i%len(s.Families)], i / len(s.Families)
 }
 
 // tables is the number of tables in use.
@@ -140,7 +144,7 @@ func (s *TableSpec) tableOf(i int) uint32 {
 	if s.ownTables > 1 {
 		return s.Table + uint32(i*s.ownTables/s.routes())
 	}
-	return s.Table + uint32(i%s.Count%s.Tables)
+	return s.Table + uint32(i/len(s.Families)%s.Tables)
 }
 
 // A routeMaker makes the template of a route.

@@ -72,6 +72,10 @@ type Phase struct {
 	// Describe names request i in an error, e.g. "add 10.0.0.1/24 to fc0".
 	Describe func(i int) string
 
+	// Quiet phases begin in the same state whatever came before: two grace periods
+	// after it, with nothing of it left to RCU. How long a grace period takes depends
+	// on what else waits for one, and cells that differ in that cannot be compared.
+	Quiet bool
 	// Untimed phases prepare: they are checked and not recorded.
 	Untimed bool
 	// Loaded marks the last phase that builds the load: the trie's shape is taken
