@@ -14,7 +14,7 @@ GOTEST  := $(GO) test -p 1 -timeout 20m
 .PHONY: build run test lint bench nightly install tools kernels clean
 
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/fibchurn ./cmd/fibchurn
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.version=$$(git describe --always --dirty 2>/dev/null)" -o bin/fibchurn ./cmd/fibchurn
 
 # The main job. Without root and sudo, fibchurn runs in a user namespace of its own.
 run: build

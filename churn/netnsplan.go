@@ -308,6 +308,11 @@ func (p *netnsPlan) aftermath() *Phase {
 		Check: func(*Inventory) []results.Check {
 			return []results.Check{{Name: "namespaces after dismantle", Got: p.found.namespaces}}
 		},
+		After: func(run *results.Run, _ []time.Duration) { // by now it is in the record
+			if ph := run.Phase("dismantle"); ph != nil {
+				ph.CPUUnknown = true
+			}
+		},
 	}
 }
 

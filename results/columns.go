@@ -1,6 +1,7 @@
 package results
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -25,14 +26,27 @@ type grid struct {
 }
 
 // lines renders the grid, headings first, in at most width columns as far as
-// dropping columns allows; 0 is any width. It says how many lines are headings.
-func (g grid) lines(width int) (lines []string, headings int) {
+// dropping columns allows; 0 is any width. It says how many lines are headings, and
+// in a note, "" for none, how many columns were dropped.
+func (g grid) lines(width int) (lines []string, headings int, note string) {
+	all := len(g.columns)
 	for {
 		lines, headings = g.render()
 		if width <= 0 || widest(lines) <= width || !g.dropColumns() {
-			return lines, headings
+			return lines, headings, droppedText(all-len(g.columns), width)
 		}
 	}
+}
+
+// droppedText is short enough for any width that holds a table.
+func droppedText(dropped, width int) string {
+	switch dropped {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("(1 column does not fit %d columns)", width)
+	}
+	return fmt.Sprintf("(%d columns do not fit %d columns)", dropped, width)
 }
 
 // dropColumns removes the columns that are the next to go.

@@ -17,8 +17,8 @@ type CompareOptions struct {
 	// FailAbove is the change for the worse, as a fraction of base, that is too
 	// much; nil is no limit.
 	FailAbove *float64
-	// Metrics are names of MetricNames; nil is wall, cpu and the latencies, and
-	// wall/op where the operations differ.
+	// Metrics are names of MetricNames; nil is what the command measures
+	// (docs/compare.md).
 	Metrics []string
 	Phases  []string // only these phases, and no latencies; nil is all
 	By      string   // key that GroupBy made the groups by; it may differ
@@ -65,13 +65,14 @@ type Comparison struct {
 	Warnings  []Warning
 }
 
-// A CompareRow compares one metric of one phase of one cell. Figures are in ns.
+// A CompareRow compares one metric of one phase of one cell. Figures are in ns, those
+// of shares in %.
 type CompareRow struct {
 	New     string // name of the new side
 	Command string
 	Cell    string // "NEW vs BASE" where the sides are cells
 	Spec    string // parameters that the runs share, for people
-	Phase   string // phase, or the probe and stretch of a latency
+	Phase   string // phase, or the probe and stretch of a latency, or the sort of a transition
 	Metric  string // one of MetricNames
 
 	Unit                    string  // what a sample is: UnitBoot or UnitRun
@@ -144,6 +145,9 @@ func (c *Comparison) add(side Side, base, new []Run, opts CompareOptions) error 
 		return &IncomparableError{What: "samples", Base: sampleText(c.Base), New: sampleText(side)}
 	}
 	p := pairing{base: base, new: new, opts: opts}
+	if err := p.refuseSameRuns(); err != nil {
+		return err
+	}
 	strands, err := p.strands()
 	if err != nil {
 		return err
@@ -196,6 +200,39 @@ func (c Comparison) Regressions() []CompareRow {
 	return rows
 }
 
+// canFail reports whether a change of the row, if it is large enough, would be
+// above a limit: significant, and a fraction of base.
+func (r *CompareRow) canFail() bool { return r.Reachable && r.Delta.Relative }
+
+// A BlindError is of a limit that no row could have been above, however large the
+// change: a gate that cannot fail must not pass.
+type BlindError struct {
+	Samples int    // a side that it takes, 0 where the figures have no ratio at all
+	Unit    string // UnitBoot or UnitRun
+	Rows    int
+}
+
+func (e *BlindError) Error() string {
+	if e.Samples == 0 {
+		return "no regression could have been found: the figures are not all above zero and have no ratio"
+	}
+	return fmt.Sprintf("no regression could have been found, however large: %d comparisons take at least %d %ss a side", e.Rows, e.Samples, e.Unit)
+}
+
+// Blind returns a *BlindError where there is a limit and no row could have been
+// above it, else nil.
+func (c Comparison) Blind() error {
+	if c.FailAbove == nil || slices.ContainsFunc(c.Rows, func(r CompareRow) bool { return r.canFail() }) {
+		return nil
+	}
+	for _, r := range c.Rows {
+		if r.Delta.Relative {
+			return &BlindError{Samples: r.SamplesToReach, Unit: r.Unit, Rows: len(c.Rows)}
+		}
+	}
+	return &BlindError{Rows: len(c.Rows)}
+}
+
 // newSide counts the runs of a group and returns its samples, each once.
 func newSide(g Group) (Side, []Run) {
 	side := Side{Name: g.Name, Runs: len(g.Runs)}
@@ -203,7 +240,7 @@ func newSide(g Group) (Side, []Run) {
 	seen := map[string]bool{}
 	for i := range g.Runs {
 		r := &g.Runs[i]
-		id := fmt.Sprintf("%s\n%d\n%s\n%s\n%d", r.Boot, r.Time.UnixNano(), r.Command, r.Cell, r.Run)
+		id := r.identity()
 		switch {
 		case r.Partial:
 			side.Partial++

@@ -52,12 +52,7 @@ func sharedProperties() []property {
 		{"environment.cpu", "CPU model", func(r *Run) string { return r.Environment.CPU }},
 		{"environment.governor", "frequency governor", func(r *Run) string { return r.Environment.Governor }},
 		{"environment.clock_source", "clock source", func(r *Run) string { return r.Environment.ClockSource }},
-		{"environment.debug", "debug options", func(r *Run) string {
-			if r.Environment.Debug == nil {
-				return ""
-			}
-			return "[" + strings.Join(r.Environment.Debug, " ") + "]"
-		}},
+		{"environment.debug", "debug options", func(r *Run) string { return debugText(&r.Environment) }},
 		{"environment.fib_sync_mem", "fib_sync_mem", func(r *Run) string {
 			if r.Environment.FibSyncMem < 0 {
 				return ""
@@ -86,17 +81,29 @@ func (q property) unknown(base, new []Run) (w Warning, ok bool) {
 	return Warning{"unknown", fmt.Sprintf("%s: base has %s, new has %s", q.name, listText(b), listText(n))}, true
 }
 
+// debugText is the debug options in force, "" where they are unknown.
+func debugText(e *Environment) string {
+	if e.Debug == nil {
+		return ""
+	}
+	return "[" + strings.Join(e.Debug, " ") + "]"
+}
+
+// bootWords returns the words of the kernel's command line but for those that name
+// the kernel's own files, which differ by nature.
+func bootWords(e *Environment) []string {
+	return slices.DeleteFunc(strings.Fields(e.CommandLine), func(word string) bool {
+		return strings.HasPrefix(word, "BOOT_IMAGE=") || strings.HasPrefix(word, "initrd=")
+	})
+}
+
 // bootOptions names the words of the kernel command lines that are on one side
-// only. Those that name the kernel's own file differ by nature.
+// only.
 func bootOptions(base, new []Run) (w Warning, ok bool) {
 	words := func(runs []Run) []string {
 		var all []string
 		for i := range runs {
-			for word := range strings.FieldsSeq(runs[i].Environment.CommandLine) {
-				if !strings.HasPrefix(word, "BOOT_IMAGE=") && !strings.HasPrefix(word, "initrd=") {
-					all = union(all, []string{word})
-				}
-			}
+			all = union(all, bootWords(&runs[i].Environment))
 		}
 		return all
 	}

@@ -48,7 +48,7 @@ type compareDelta struct {
 	Estimate *float64 `json:"estimate"`
 	Lo       *float64 `json:"lo"`
 	Hi       *float64 `json:"hi"`
-	Unit     string   `json:"unit"` // "fraction" or "ns"
+	Unit     string   `json:"unit"` // "fraction", "ns" or "points" of percent
 }
 
 // EncodeComparison writes one line of JSON for every row and for every geometric
@@ -79,8 +79,11 @@ func lineOf(c Comparison, r CompareRow) compareLine {
 		P:     orNull(r.P), Corrected: orNull(r.Corrected), Correction: Correction, Comparisons: len(c.Rows), Alpha: c.Alpha, Result: r.Result,
 		Reachable: r.Reachable, SamplesToReach: r.SamplesToReach, Detectable: orNull(r.Detectable), FailAbove: c.FailAbove, AboveLimit: r.AboveLimit,
 	}
-	if r.Delta.Relative {
+	switch {
+	case r.Delta.Relative:
 		l.Delta.Unit = "fraction"
+	case figureUnit(r.Metric) != "ns":
+		l.Delta.Unit = "points"
 	}
 	if r.SamplesForLimit != 0 {
 		l.SamplesForLimit = &r.SamplesForLimit

@@ -2,14 +2,17 @@ package results
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 )
 
-// A gauge takes one figure in ns of a run; ok is false where the run has none.
+// A gauge takes one figure of a run, in ns, or in % where the metric is a share; ok
+// is false where the run has none.
 type gauge struct {
 	phase  string // as the row names it
 	metric string // one of MetricNames
-	value  func(*Run) (ns float64, ok bool)
+	value  func(*Run) (x float64, ok bool)
 }
 
 // The metrics of phases and of latencies.
@@ -25,7 +28,8 @@ const (
 
 // MetricNames returns the names that CompareOptions.Metrics takes.
 func MetricNames() []string {
-	return append([]string{metricWall, metricCPU, metricBlocked, metricPerOp}, latencyMetrics()...)
+	names := append([]string{metricWall, metricCPU, metricBlocked, metricPerOp}, latencyMetrics()...)
+	return append(names, workMetrics()...)
 }
 
 func latencyMetrics() []string { return []string{metricP50, metricP99, metricNet} }
@@ -45,6 +49,16 @@ func metricTitle(metric string) string {
 		return "lookup latency " + metric
 	case metricNet:
 		return "lookup latency p50, net of calibration"
+	case metricOpP50, metricOpP99:
+		return "time of an operation, " + strings.TrimPrefix(metric, "op-")
+	case metricRate:
+		return "time from one operation to the next (1/rate)"
+	case metricLate:
+		return "share of late operations"
+	case metricCrossing:
+		return "operations that change tnodes, median"
+	case metricCrossingNet:
+		return "operations that change tnodes, median, net of the control"
 	}
 	return metric
 }
@@ -61,6 +75,10 @@ func (s *strand) gauges(opts CompareOptions) []gauge {
 			if opts.Phases == nil {
 				all = append(all, s.latencyGauges(metric)...)
 			}
+			continue
+		}
+		if slices.Contains(workMetrics(), metric) {
+			all = append(all, s.workGauges(metric, asked, opts)...)
 			continue
 		}
 		for _, phase := range s.phases(opts) {
@@ -80,17 +98,24 @@ func (s *strand) phases(opts CompareOptions) []string {
 	})
 }
 
-// byDefault: time per operation says more than wall time only where the
-// operations differ; elsewhere it is the same comparison a second time, which
-// the correction would have to pay for.
+// byDefault: CPU time that comes in ticks is mostly chance. Time per operation says
+// more than wall time only where the operations differ; elsewhere it is the same
+// comparison a second time, which the correction would have to pay for.
 func (s *strand) byDefault(metric, phase string) bool {
-	switch metric {
-	case metricBlocked:
+	switch {
+	case metric == metricBlocked, s.timed(phase):
 		return false
-	case metricPerOp:
+	case metric == metricPerOp:
 		return s.opsDiffer(phase)
+	case metric == metricCPU:
+		return !s.ticks()
 	}
 	return true
+}
+
+// ticks reports whether some run knows CPU times to a timer tick alone.
+func (s *strand) ticks() bool {
+	return slices.ContainsFunc(slices.Concat(s.base, s.new), func(r Run) bool { return tickedCPU(&r) })
 }
 
 func (s *strand) opsDiffer(phase string) bool {
@@ -120,7 +145,8 @@ func phaseGauge(phase, metric string) gauge {
 		if p == nil || metric == metricPerOp && p.Ops == 0 {
 			return 0, false
 		}
-		return value(p), true
+		x := value(p)
+		return x, !math.IsNaN(x)
 	}}
 }
 

@@ -143,6 +143,7 @@ func limitNotes(c Comparison) []string {
 	if c.FailAbove == nil {
 		return nil
 	}
+	notes := unreachableNotes(c)
 	var short []CompareRow
 	for _, r := range c.Rows {
 		if r.Result == Unshown && r.SamplesForLimit != 0 && (r.SamplesForLimit < 0 || min(r.BaseSummary.N, r.NewSummary.N) < r.SamplesForLimit) {
@@ -150,7 +151,7 @@ func limitNotes(c Comparison) []string {
 		}
 	}
 	if short == nil {
-		return nil
+		return notes
 	}
 	slices.SortStableFunc(short, func(a, b CompareRow) int { return cmp.Compare(neededOrder(b), neededOrder(a)) })
 	text := fmt.Sprintf("Too few samples to count on finding %s in %d of %s. It takes about:",
@@ -161,7 +162,23 @@ func limitNotes(c Comparison) []string {
 	if more := len(short) - maxNamed; more > 0 {
 		text += fmt.Sprintf("; fewer in %d more", more)
 	}
-	return []string{text + "."}
+	return append(notes, text+".")
+}
+
+// unreachableNotes says in how many rows no regression could have been found,
+// where there are others.
+func unreachableNotes(c Comparison) []string {
+	blind := 0
+	for i := range c.Rows {
+		if !c.Rows[i].canFail() {
+			blind++
+		}
+	}
+	if blind == 0 || blind == len(c.Rows) {
+		return nil
+	}
+	return []string{fmt.Sprintf("In %d of %s no slow-down, however large, could have been above %s: too few samples, or figures without a ratio.",
+		blind, count(len(c.Rows), "comparison", "comparisons"), limitText(c))}
 }
 
 func neededOrder(r CompareRow) int {

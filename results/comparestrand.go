@@ -12,6 +12,7 @@ import (
 type strand struct {
 	command, cell string
 	base, new     []Run
+	controls      [2][]Run // of base and new: runs of the control with the same parameters, of resize
 }
 
 // A pairing finds the strands of two sides.
@@ -65,8 +66,27 @@ func (p *pairing) strands() ([]strand, error) {
 		if err := p.refuse(&strands[i]); err != nil {
 			return nil, err
 		}
+		strands[i].controls = [2][]Run{controlsOf(strands[i].base, p.base), controlsOf(strands[i].new, p.new)}
 	}
+	p.warnTicks(strands)
 	return strands, nil
+}
+
+// controlsOf returns the runs of the cell control that belong to those of another.
+func controlsOf(runs, all []Run) []Run {
+	if len(runs) == 0 || runs[0].Cell == cellControl {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(r Run) bool {
+		return r.Cell != cellControl || r.Command != runs[0].Command || comparableSpec(&r) != comparableSpec(&runs[0])
+	})
+}
+
+// warnTicks says that CPU times are left out where they come in ticks.
+func (p *pairing) warnTicks(strands []strand) {
+	if p.opts.Metrics == nil && slices.ContainsFunc(strands, func(s strand) bool { return s.ticks() }) {
+		p.warnings = append(p.warnings, Warning{"ticks", "User-Mode Linux counts CPU time in ticks: it is compared only with --metric cpu"})
+	}
 }
 
 func (p *pairing) order(strands []strand) {
@@ -122,14 +142,14 @@ func (p *pairing) bySpec(k cellKey, base, new []Run) ([]strand, error) {
 			lonely++
 			continue
 		}
-		found = append(found, strand{k.command, k.cell, part, news[spec]})
+		found = append(found, strand{command: k.command, cell: k.cell, base: part, new: news[spec]})
 		delete(news, spec)
 	}
 	if found == nil {
 		if err := p.refused(specError(k, &base[0], &new[0])); err != nil {
 			return nil, err
 		}
-		return []strand{{k.command, k.cell, base, new}}, nil
+		return []strand{{command: k.command, cell: k.cell, base: base, new: new}}, nil
 	}
 	if lonely+len(news) > 0 {
 		p.warnings = append(p.warnings, Warning{"one-side", fmt.Sprintf("%s: %s of parameters on one side only", k, count(lonely+len(news), "set", "sets"))})
@@ -137,9 +157,8 @@ func (p *pairing) bySpec(k cellKey, base, new []Run) ([]strand, error) {
 	return found, nil
 }
 
-// comparableSpec is a spec without what may differ between the sides: the seed,
-// the load, which is the cell, and the link kind asked for where the record says
-// which it was.
+// comparableSpec is a spec without what may differ between the sides: idle fields,
+// and the link kind asked for where the record says which it was.
 func comparableSpec(r *Run) string {
 	var kept []string
 	for _, f := range comparableFields(r) {
@@ -150,18 +169,18 @@ func comparableSpec(r *Run) string {
 
 func comparableFields(r *Run) []specField {
 	fields := slices.DeleteFunc(specFields(r.Spec), func(f specField) bool {
-		return f.name == "seed" || f.name == "lookup seed" || f.name == "load" || f.name == "link_kind" && r.Environment.LinkKind != ""
+		return idleField(r, f.name) || f.name == "link_kind" && r.Environment.LinkKind != ""
 	})
 	slices.SortStableFunc(fields, func(a, b specField) int { return cmp.Compare(a.name, b.name) })
 	return fields
 }
 
 // specText shows the parameters that all runs share, as the heading of the table
-// of runs does, without the seed.
+// of runs does, without the seed where it decides nothing.
 func (s *strand) specText() string {
 	texts := specTexts(block{runs: slices.Concat(s.base, s.new)})
 	texts = slices.DeleteFunc(texts, func(t string) bool {
-		return strings.HasPrefix(t, "seed"+nbsp) || strings.HasPrefix(t, "load"+nbsp)
+		return strings.HasPrefix(t, "seed"+nbsp) && !seedDecides(&s.base[0]) || strings.HasPrefix(t, "load"+nbsp)
 	})
 	return strings.ReplaceAll(strings.Join(texts, ", "), nbsp, " ")
 }

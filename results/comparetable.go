@@ -64,7 +64,7 @@ func (t compareTable) grid() grid {
 	for i, r := range t.rows {
 		g.rows = append(g.rows, []string{
 			plain(r.Cell), plain(r.Phase), timeText(r.BaseSummary.Median), base[i], timeText(r.NewSummary.Median), new[i],
-			deltaText(r), deltaInterval(r.Delta), pText(r.Corrected), samplesText(r), findsText(r), resultText(r),
+			deltaText(r), deltaInterval(r), pText(r.Corrected), samplesText(r), findsText(r), resultText(r),
 		})
 	}
 	if m, ok := geometricMeanOf(t.rows); ok {
@@ -84,8 +84,19 @@ func replaceSpaces(g grid) grid {
 	return g
 }
 
+// figureUnit is the unit of a metric's figures.
+func figureUnit(metric string) string {
+	if metric == metricLate {
+		return "%"
+	}
+	return "ns"
+}
+
 // unit chooses the unit by the longest row, as the table of phases does.
 func (t compareTable) unit() (unit, int) {
+	if u := figureUnit(t.rows[0].Metric); u != "ns" {
+		return unit{name: u, ns: 1}, 3
+	}
 	var rows []phaseRow
 	for _, r := range t.rows {
 		rows = append(rows, phaseRow{wall: r.BaseSummary}, phaseRow{wall: r.NewSummary})
@@ -108,16 +119,22 @@ func deltaText(r CompareRow) string {
 	case r.Delta.Relative:
 		return percentText(r.Delta.Estimate)
 	}
+	if figureUnit(r.Metric) != "ns" {
+		return signedText(r.Delta.Estimate, 3) + nbsp + "points"
+	}
 	u := unitOf(r.Delta.Estimate)
 	return signedText(r.Delta.Estimate/u.ns, decimals(r.Delta.Estimate/u.ns)) + nbsp + u.name
 }
 
-func deltaInterval(d Delta) string {
+func deltaInterval(r CompareRow) string {
+	d := r.Delta
 	switch {
 	case !d.HasInterval():
 		return "-"
 	case d.Relative:
 		return signedText(100*d.Lo, 1) + " to " + signedText(100*d.Hi, 1) + " %"
+	case figureUnit(r.Metric) != "ns":
+		return signedText(d.Lo, 3) + " to " + signedText(d.Hi, 3) + " points"
 	}
 	u := unitOf(max(math.Abs(d.Lo), math.Abs(d.Hi)))
 	n := decimals(max(math.Abs(d.Lo), math.Abs(d.Hi)) / u.ns)

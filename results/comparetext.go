@@ -52,7 +52,7 @@ func (p *page) side(role string, s Side) {
 func (p *page) compareTable(t compareTable) {
 	p.gap()
 	p.paragraph(t.title(), 2, bold)
-	lines, headings := t.grid().lines(p.opts.Width)
+	lines, headings, note := t.grid().lines(p.opts.Width)
 	for i, l := range lines {
 		switch row := i - headings; {
 		case row < 0:
@@ -63,6 +63,7 @@ func (p *page) compareTable(t compareTable) {
 			p.line(l, none)
 		}
 	}
+	p.note(note)
 }
 
 func resultColour(r Result) colour {

@@ -138,15 +138,20 @@ func groupBy[K comparable](runs []Run, key func(*Run) K) [][]Run {
 
 // A machine is what runs must share to be pooled.
 type machine struct {
-	command, kernel, version, arch, cpu, virtualisation, linkKind string
-	cpus                                                          int
-	fibSyncMem                                                    int64
-	rootless                                                      bool
+	command, label, kernel, version, arch, cpu, virtualisation, linkKind string
+	bootOptions, debug, governor, fibchurn                               string
+	cpus                                                                 int
+	fibSyncMem                                                           int64
+	rootless                                                             bool
 }
 
 func machineKey(r *Run) machine {
 	e := &r.Environment
-	return machine{r.Command, e.Kernel, e.KernelVersion, e.Arch, e.CPU, e.Virtualisation, e.LinkKind, e.CPUs, e.FibSyncMem, e.Rootless}
+	return machine{
+		r.Command, e.Label, e.Kernel, e.KernelVersion, e.Arch, e.CPU, e.Virtualisation, e.LinkKind,
+		strings.Join(bootWords(e), " "), debugText(e), e.Governor, e.Fibchurn,
+		e.CPUs, e.FibSyncMem, e.Rootless,
+	}
 }
 
 // cellsMixSpecs reports whether some cell has runs of different parameters.
@@ -163,12 +168,11 @@ func cellsMixSpecs(runs []Run) bool {
 	return false
 }
 
-// sharedSpec is a run's spec without what may differ inside one block: the seed,
-// and the load, which is the cell.
+// sharedSpec is a run's spec without what may differ inside one block.
 func sharedSpec(r *Run) string {
 	var kept bytes.Buffer
 	for _, f := range specFields(r.Spec) {
-		if f.name != "seed" && f.name != "load" && f.name != "lookup seed" {
+		if !idleField(r, f.name) {
 			kept.WriteString(f.name + "=" + string(f.value) + "\n")
 		}
 	}

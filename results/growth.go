@@ -22,6 +22,10 @@ type Growth struct {
 // goes, whether the cost follows a power of the size or not.
 const minSizes = 3
 
+// minRunsOfSize is how many runs a size takes to enter a fit: from one run a size
+// nobody can tell the spread of the runs from a cost that is no power of the size.
+const minRunsOfSize = 2
+
 // FitGrowth fits a power law to the times of tables of given sizes, both above
 // zero, by least squares on their logarithms. The interval is Student's for the
 // slope; it takes the runs as independent and the spread of the logarithms as the
@@ -57,14 +61,15 @@ func logs(values []float64) []float64 {
 }
 
 // growthSentences says of every phase how its time grows with the number of
-// subnets or routes it works on. Cells of several writers do not enter.
+// subnets or routes it works on. Cells of several writers do not enter, nor those of
+// too few runs.
 func growthSentences(b block, of string) []string {
 	var parts []string
 	sizes := 0
 	for _, phase := range phaseNames(b.samples()) {
 		var size, time []float64
 		for _, c := range b.cells {
-			if writersOf(&c) != 1 {
+			if writersOf(&c) != 1 || len(c.runs) < minRunsOfSize {
 				continue
 			}
 			for i := range c.runs {

@@ -9,8 +9,12 @@ import (
 // heading says what was measured, on what, and how often.
 func heading(b block) []string {
 	r := &b.runs[0]
+	label := ""
+	if r.Environment.Label != "" {
+		label = plain(r.Environment.Label) + ": "
+	}
 	return []string{
-		plain(r.Command) + " on " + strings.Join(machineTexts(r), ", "),
+		label + plain(r.Command) + " on " + strings.Join(machineTexts(r), ", "),
 		strings.Join(append(runTexts(b), specTexts(b)...), ", "),
 	}
 }

@@ -57,13 +57,19 @@ func churnSentences(b *block, c *cell) []string {
 			continue
 		}
 		runs = median.N
+		if !median.HasInterval() {
+			continue
+		}
 		worse = append(worse, fmt.Sprintf("%s %s and %s", plain(during.probe), timesWithin(median), timesWithin(ratioOf(c.runs, before, during, latencyP99))))
-		if s := ratioOf(c.runs, before, after, latencyP50); s.N > 0 {
+		if s := ratioOf(c.runs, before, after, latencyP50); s.HasInterval() {
 			left = append(left, plain(during.probe)+" "+timesWithin(s))
 		}
 	}
-	if worse == nil {
+	switch {
+	case worse == nil && runs == 0:
 		return nil
+	case worse == nil:
+		return []string{tooFewRatios(c, runs)}
 	}
 	text := fmt.Sprintf("Under %s a lookup takes, in the median and at the 99th percentile, so many times what it takes before (%s): %s.",
 		plain(p.Under), ratioNote(runs, boots(c.runs)), strings.Join(worse, "; "))
@@ -74,6 +80,11 @@ func churnSentences(b *block, c *cell) []string {
 		text = plain(c.name) + ": " + text
 	}
 	return []string{text}
+}
+
+// tooFewRatios says why a cell has no ratios.
+func tooFewRatios(c *cell, runs int) string {
+	return fmt.Sprintf("%s: %s are too few for ratios of the stretches, which take %d.", plain(c.name), sampleSize(runs, boots(c.runs)), MinRuns)
 }
 
 // ratioOf summarises, run by run, what a figure of one kind of lookups is to that of
@@ -197,18 +208,25 @@ func signed(d Summary, note string) string {
 	return figure(d, " less", note)
 }
 
-// ratio of the lookups a second, run by run.
+// ratio of the lookups a second, run by run; the two themselves where the runs are
+// too few.
 func (a lookupAxis) ratio(base, c *cell, k lookupKind) string {
-	var s byBoot
+	var s, one, many byBoot
 	for _, p := range lookupPairs(base, c, k) {
-		if one := p.empty.latency(k).Reached; one > 0 {
-			s.add(p.loaded.Boot, p.loaded.latency(k).Reached/one)
+		if alone := p.empty.latency(k).Reached; alone > 0 {
+			s.add(p.loaded.Boot, p.loaded.latency(k).Reached/alone)
+			one.add(p.loaded.Boot, alone)
+			many.add(p.loaded.Boot, p.loaded.latency(k).Reached)
 		}
 	}
-	if r := s.summarize(); r.N > 0 {
+	switch r := s.summarize(); {
+	case r.N == 0:
+		return ""
+	case !r.HasInterval(): // too few for a ratio
+		return fmt.Sprintf("%s against %s", fixed(many.summarize().Median, 0), fixed(one.summarize().Median, 0))
+	default:
 		return timesWithin(r)
 	}
-	return ""
 }
 
 func lookupPairs(base, c *cell, k lookupKind) []pair {

@@ -130,7 +130,9 @@ func dismantleSentence(c *cell, s netnsSpec, empty *cell) string {
 	switch {
 	case net.N == 0:
 		return text + "."
-	case positive(net) || !net.HasInterval():
+	case !net.HasInterval():
+		return fmt.Sprintf("%s. Against the empty interfaces that is a difference of %s, which so few cannot tell from none.", text, figure(net, "", ""))
+	case positive(net):
 		return fmt.Sprintf("%s. The load costs %s.", text, figure(net, " net of the empty interfaces", ""))
 	}
 	return fmt.Sprintf("%s. The load %s empty interfaces: %s.", text, notMore(net), figure(net, " net", ""))

@@ -63,9 +63,10 @@ func failureText(r *Run) string {
 // warning, with the ranges of the figures.
 func warningTexts(b block) []string {
 	pattern := figurePattern()
+	runs := warned(b)
 	var seen []*ranged
-	for i := range b.runs {
-		for _, w := range b.runs[i].Warnings {
+	for i := range runs {
+		for _, w := range runs[i].Warnings {
 			p := takeApart(w, pattern)
 			at := slices.IndexFunc(seen, func(r *ranged) bool { return r.takes(p) })
 			if at < 0 {
@@ -78,9 +79,19 @@ func warningTexts(b block) []string {
 	var texts []string
 	for _, r := range seen {
 		texts = append(texts, fmt.Sprintf("warning: %d of %s: %s: %s",
-			r.runs, count(len(b.runs), "run", "runs"), plain(r.kind), plain(r.text())))
+			r.runs, count(len(runs), "run", "runs"), plain(r.kind), plain(r.text())))
 	}
 	return append(texts, tooFew(b)...)
+}
+
+// warned returns the runs whose warnings count: the samples, whose figures are
+// shown, or where there are none all runs.
+func warned(b block) []Run {
+	samples := slices.DeleteFunc(slices.Clone(b.runs), func(r Run) bool { return !r.Sample() })
+	if len(samples) == 0 {
+		return b.runs
+	}
+	return samples
 }
 
 // tooFew names the cells whose samples have no interval.

@@ -128,6 +128,9 @@ func decodePart(part []byte) (runs []Run, torn int, err error) {
 	if errors.Is(err, io.ErrUnexpectedEOF) && bytes.HasPrefix(part, []byte("{")) {
 		return runs, 1, nil
 	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = &noRunError{err: err}
+	}
 	return runs, 0, err
 }
 
@@ -140,8 +143,10 @@ func decodeRuns(line []byte) ([]Run, error) {
 		var raw json.RawMessage
 		if err := dec.Decode(&raw); errors.Is(err, io.EOF) {
 			return runs, nil
-		} else if err != nil {
+		} else if errors.Is(err, io.ErrUnexpectedEOF) {
 			return runs, err
+		} else if err != nil {
+			return runs, &noRunError{err: err}
 		}
 		run, err := decodeRun(raw)
 		if err != nil {
@@ -158,20 +163,64 @@ func decodeRun(raw json.RawMessage) (Run, error) {
 		Schema int `json:"schema"`
 	}
 	if err := json.Unmarshal(raw, &head); err != nil {
-		return Run{}, err
+		return Run{}, noRun(err)
 	}
 	switch {
 	case head.Schema < 1:
-		return Run{}, errors.New("not a run of fibchurn: it has no schema number")
+		return Run{}, &noRunError{why: ": it has no schema number"}
 	case head.Schema > Schema:
 		return Run{}, &SchemaError{head.Schema}
 	}
 	var run Run
 	if err := json.Unmarshal(raw, &run); err != nil {
-		return Run{}, err
+		return Run{}, noRun(err)
 	}
 	if run.Command == "" {
-		return Run{}, errors.New("not a run of fibchurn: it names no command")
+		return Run{}, &noRunError{why: ": it names no command"}
 	}
+	if name, negative := negativeTime(&run); negative {
+		return Run{}, &noRunError{why: fmt.Sprintf(": the phase %s has a time below zero", plain(name))}
+	}
+	markUnknownCPU(&run)
 	return run, nil
+}
+
+// markUnknownCPU: earlier versions wrote 0 for the CPU time of a dismantling, which
+// none has.
+func markUnknownCPU(r *Run) {
+	if r.Command != "netns" {
+		return
+	}
+	if p := r.Phase(dismantlePhase); p != nil && p.User+p.System == 0 {
+		p.CPUUnknown = true
+	}
+}
+
+// negativeTime names the first phase that has a time below zero, which none can.
+func negativeTime(r *Run) (phase string, negative bool) {
+	for i := range r.Phases {
+		if p := &r.Phases[i]; min(p.Wall, p.User, p.System, p.Blocked) < 0 {
+			return p.Name, true
+		}
+	}
+	return "", false
+}
+
+// A noRunError is of a line of something else. It keeps what the decoder said from
+// people, to whom the types of this program mean nothing.
+type noRunError struct {
+	why string
+	err error
+}
+
+func (e *noRunError) Error() string { return "is no record of a run" + e.why }
+func (e *noRunError) Unwrap() error { return e.err }
+
+// noRun names the field that is of the wrong kind, where it is one.
+func noRun(err error) error {
+	var kind *json.UnmarshalTypeError
+	if errors.As(err, &kind) && kind.Field != "" {
+		return &noRunError{fmt.Sprintf(": its %s is a %s", plain(kind.Field), kind.Value), err}
+	}
+	return &noRunError{err: err}
 }

@@ -48,7 +48,7 @@ func (v rebalancing) cost(r transitionRow) string {
 	switch {
 	case positive(r.net) && r.crossing.Median < 1.05*r.control.Median:
 		return fmt.Sprintf("%s, little more than %s: %s.", text, control, net)
-	case positive(r.net) && r.control.Median > 0:
+	case positive(r.net) && r.control.Median > 0 && r.control.N >= MinRuns:
 		return fmt.Sprintf("%s, %s %s: %s.", text, times(r.crossing.Median/r.control.Median), control, net)
 	case !r.net.HasInterval():
 		return fmt.Sprintf("%s against %s of %s: %s.", text, duration(r.control.Median), "the same "+plain(r.Op)+" without crossing", net)
@@ -128,8 +128,12 @@ func (v rebalancing) total() string {
 	if sum := v.sum(); sum.N > 0 {
 		text += ", and by the medians above a run's crossings together cost " + v.verdict(sum)
 	}
-	return fmt.Sprintf("%s. The whole phase against the control's (%s): %s of wall time; %s of CPU time.", text,
-		duration(Of(v.control.runs, r.Pattern, WallTime).Median), v.verdict(wall), v.verdict(cpu))
+	text = fmt.Sprintf("%s. The whole phase against the control's (%s): %s of wall time", text,
+		duration(Of(v.control.runs, r.Pattern, WallTime).Median), v.verdict(wall))
+	if tickedCPU(&v.crossing.runs[0]) {
+		return text + "."
+	}
+	return fmt.Sprintf("%s; %s of CPU time.", text, v.verdict(cpu))
 }
 
 // sum is what the transitions of a run cost together, run by run net of the
@@ -173,8 +177,11 @@ func (v rebalancing) waits() string {
 	}
 	text := "No operation waited for a grace period or a lock"
 	if n := number.summarize(); n.Max > 0 {
-		text = fmt.Sprintf("Waits for grace periods and locks are not in the times of single operations: in a run %s of them waited (at most %s), %s together",
-			fixed(n.Median, 0), fixed(n.Max, 0), duration(blocked.summarize().Median))
+		text = fmt.Sprintf("Waits for grace periods and locks are not in the times of single operations: in a run %s of them waited (at most %s)",
+			fixed(n.Median, 0), fixed(n.Max, 0))
+		if !tickedCPU(&v.crossing.runs[0]) {
+			text += ", " + duration(blocked.summarize().Median) + " together"
+		}
 	}
 	freed := v.resize.Events.FreedBytes
 	limit := v.crossing.runs[0].Environment.FibSyncMem

@@ -71,6 +71,10 @@ type Phase struct {
 	VoluntarySwitches   int64 `json:"voluntary_switches"`
 	InvoluntarySwitches int64 `json:"involuntary_switches"`
 
+	// CPUUnknown says that the thread that was timed did nothing itself: its CPU
+	// times say nothing, nor does Blocked.
+	CPUUnknown bool `json:"cpu_unknown,omitempty"`
+
 	Each *Distribution `json:"each,omitempty"` // times of the single operations, where they were kept
 }
 

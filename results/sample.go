@@ -1,16 +1,29 @@
 package results
 
+import "math"
+
 // A Metric takes one figure from a phase.
 type Metric func(*Phase) float64
 
 // WallTime is the phase's wall time in ns.
 func WallTime(p *Phase) float64 { return float64(p.Wall) }
 
-// CPUTime is the phase's user and system time in ns.
-func CPUTime(p *Phase) float64 { return float64(p.User + p.System) }
+// CPUTime is the phase's user and system time in ns, NaN where it is unknown.
+func CPUTime(p *Phase) float64 { return knownCPU(p, p.User+p.System) }
 
-// BlockedTime is the phase's blocked time in ns.
-func BlockedTime(p *Phase) float64 { return float64(p.Blocked) }
+// BlockedTime is the phase's blocked time in ns, NaN where it is unknown.
+func BlockedTime(p *Phase) float64 { return knownCPU(p, p.Blocked) }
+
+func knownCPU(p *Phase, ns int64) float64 {
+	if p.CPUUnknown {
+		return math.NaN()
+	}
+	return float64(ns)
+}
+
+// tickedCPU reports whether the run's CPU times come in timer ticks, of 10 ms, also
+// for a phase that takes but some: User-Mode Linux has no finer clock of a thread.
+func tickedCPU(r *Run) bool { return r.Environment.Virtualisation == "uml" }
 
 // Of summarises a metric of the named phase over the runs that are samples and
 // have the phase. Where they are of several boots, each boot enters with its
@@ -93,7 +106,11 @@ type byBoot struct {
 	values map[string][]float64
 }
 
+// add leaves out what is unknown.
 func (b *byBoot) add(boot string, v float64) {
+	if math.IsNaN(v) {
+		return
+	}
 	if b.values == nil {
 		b.values = map[string][]float64{}
 	}

@@ -31,16 +31,27 @@ func scalingSentences(b block) []string {
 			continue
 		}
 		var parts []string
+		few := 0
 		for _, phase := range phaseNames(c.runs) {
-			many, alone := Of(c.runs, phase, WallTime), Of(one.runs, phase, WallTime)
 			ops := c.runs[0].Phase(phase)
-			if ops == nil || ops.Ops < int64(writersOf(c)) || many.Median <= 0 || alone.N == 0 || phase == "flush" {
+			if ops == nil || ops.Ops < int64(writersOf(c)) || phase == "flush" {
 				continue
 			}
-			parts = append(parts, fmt.Sprintf("%s %s", phase, times(alone.Median/many.Median)))
+			// Throughputs stand to each other as the times do, the other way round.
+			ratio := ratioWithin(c.runs, one.runs, phase, WallTime)
+			switch {
+			case ratio.HasInterval():
+				parts = append(parts, fmt.Sprintf("%s %s", phase, ratioText(ratio)))
+			case ratio.N > 0:
+				few = ratio.N
+			}
 		}
-		if len(parts) > 0 {
-			out = append(out, fmt.Sprintf("%d writers reach, against one (ratio of median throughputs): %s.", writersOf(c), strings.Join(parts, ", ")))
+		switch {
+		case len(parts) > 0:
+			out = append(out, fmt.Sprintf("%d writers reach, against one, so many times the throughput: %s.", writersOf(c), strings.Join(parts, "; ")))
+		case few > 0:
+			out = append(out, fmt.Sprintf("%s are too few to say how %d writers compare with one: it takes %d.",
+				capital(sampleSize(few, boots(c.runs))), writersOf(c), MinRuns))
 		}
 	}
 	return out

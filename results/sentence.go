@@ -3,6 +3,7 @@ package results
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // The phases of delete-iface that its conclusion speaks of.
@@ -124,7 +125,7 @@ func conclude(l load, routes, empty *load) string {
 	case l.net(*empty, WallTime).N == 0:
 		return rawSentence(l, routes, "no run of empty has its boot and number")
 	}
-	return netSentence(l, routes, *empty) + " " + cpuSentence(l, routes, *empty)
+	return strings.TrimSpace(netSentence(l, routes, *empty) + " " + cpuSentence(l, routes, *empty))
 }
 
 func rawSentence(l load, routes *load, why string) string {
@@ -134,10 +135,16 @@ func rawSentence(l load, routes *load, why string) string {
 		return text + "."
 	}
 	r := routes.raw(WallTime)
-	if positive(s) && positive(r) {
-		return fmt.Sprintf("%s. That is %s what %s take (%s, raw too).", text, times(s.Median/r.Median), routes, duration(r.Median))
+	if ratio := l.ratio(*routes); ratio.HasInterval() {
+		return fmt.Sprintf("%s. That is %s what %s take (%s, raw too).", text, ratioText(ratio), routes, duration(r.Median))
 	}
-	return fmt.Sprintf("%s; %s take %s, raw too.", text, routes, duration(r.Median))
+	return fmt.Sprintf("%s; %s take %s, raw too: too few pairs of runs for a ratio.", text, routes, duration(r.Median))
+}
+
+// ratio summarises, run by run, how many times the other load's wall time this one
+// takes.
+func (l load) ratio(other load) Summary {
+	return ratioWithin(other.cell.runs, l.cell.runs, deletePhase, WallTime)
 }
 
 func netSentence(l load, routes *load, empty load) string {
@@ -145,37 +152,63 @@ func netSentence(l load, routes *load, empty load) string {
 	base := fmt.Sprintf("%s (%s)", empty, duration(empty.raw(WallTime).Median))
 	var text string
 	switch {
-	case positive(s) || !s.HasInterval():
+	case !s.HasInterval():
+		text = fmt.Sprintf("Removing %s against %s: a difference of %s, which so few cannot tell from none", l, base, figure(s, "", pairNote(l, empty, s)))
+	case positive(s):
 		text = fmt.Sprintf("Removing %s costs %s net of %s", l, figure(s, "", pairNote(l, empty, s)), base)
 	default:
 		text = fmt.Sprintf("Removing %s %s %s", l, notMore(s), base) + ": " + figure(s, " net", pairNote(l, empty, s))
 	}
 	if routes == nil {
-		return text + "."
+		return text + "." + belowNothing(s)
 	}
 	r := routes.net(empty, WallTime)
 	switch {
 	case r.N == 0:
-		return text + "."
+		return text + "." + belowNothing(s)
 	case positive(s) && positive(r):
-		return fmt.Sprintf("%s: %s what %s cost (%s net).", text, times(s.Median/r.Median), routes, duration(r.Median))
-	case positive(r) || !r.HasInterval():
+		ratio := netRatio(l, *routes, empty, WallTime)
+		if !ratio.HasInterval() {
+			return fmt.Sprintf("%s; %s cost %s.", text, routes, figure(r, " net", ""))
+		}
+		return fmt.Sprintf("%s: %s what %s cost (%s net).", text, ratioText(ratio), routes, duration(r.Median))
+	case !r.HasInterval():
+		return fmt.Sprintf("%s; %s differ by %s.", text, routes, figure(r, "", ""))
+	case positive(r):
 		return fmt.Sprintf("%s; %s cost %s.", text, routes, figure(r, " net", ""))
 	}
-	return fmt.Sprintf("%s; %s %s %s: %s.", text, routes, pluralNotMore(r), empty, figure(r, " net", ""))
+	return fmt.Sprintf("%s; %s %s %s: %s.%s", text, routes, pluralNotMore(r), empty, figure(r, " net", ""), belowNothing(s, r))
 }
 
-// cpuSentence leaves out the time blocked, the noisy part of the wall time.
+// belowNothing says what to make of a load that costs less than none.
+func belowNothing(nets ...Summary) string {
+	for _, s := range nets {
+		if s.HasInterval() && s.Hi < 0 {
+			return " A load cannot cost less than none: the removals waited for grace periods differently, so that their wall times do not compare. Go by the CPU time."
+		}
+	}
+	return ""
+}
+
+// cpuSentence leaves out the time blocked, the noisy part of the wall time. There
+// is none where the CPU time is unknown or comes in ticks.
 func cpuSentence(l load, routes *load, empty load) string {
 	s := l.net(empty, CPUTime)
+	if s.N == 0 || tickedCPU(&l.cell.runs[0]) {
+		return ""
+	}
 	text := "In CPU time, which leaves out waits for grace periods and locks: "
-	if s.HasInterval() && !positive(s) {
-		return text + "no more than " + empty.String() + ", " + figure(s, " net", "") + "."
+	switch {
+	case s.HasInterval() && s.Hi < 0:
+		return text + "less than " + empty.String() + ", " + figure(s, " net", "") + "."
+	case s.HasInterval() && !positive(s):
+		return text + "not distinguishable from " + empty.String() + ", " + figure(s, " net", "") + "."
 	}
 	text += figure(s, " net", "")
 	if routes != nil {
-		if r := routes.net(empty, CPUTime); positive(s) && positive(r) {
-			text += fmt.Sprintf(", %s the %s of %s", times(s.Median/r.Median), duration(r.Median), routes)
+		ratio := netRatio(l, *routes, empty, CPUTime)
+		if r := routes.net(empty, CPUTime); positive(s) && positive(r) && ratio.HasInterval() {
+			text += fmt.Sprintf(", %s the %s of %s", ratioText(ratio), duration(r.Median), routes)
 		}
 	}
 	return text + "."
@@ -183,6 +216,9 @@ func cpuSentence(l load, routes *load, empty load) string {
 
 func emptySentence(empty load) string {
 	wall, blocked := empty.raw(WallTime), empty.raw(BlockedTime)
+	if blocked.N == 0 || tickedCPU(&empty.cell.runs[0]) {
+		return fmt.Sprintf("Removing %s takes %s.", empty, figure(wall, "", ""))
+	}
 	return fmt.Sprintf("Removing %s takes %s, of which it is blocked for %s.", empty, figure(wall, "", ""), duration(blocked.Median))
 }
 

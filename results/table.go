@@ -169,11 +169,17 @@ func phaseGrid(rows []phaseRow, l layout) grid {
 		}
 		return timeText(s.MAD)
 	}
+	known := func(ns float64) string {
+		if math.IsNaN(ns) {
+			return "-"
+		}
+		return timeText(ns)
+	}
 	for i, r := range rows {
 		g.rows = append(g.rows, []string{
 			plain(r.cell), plain(r.phase), timeText(r.wall.Median), intervals[i],
 			spread(r.wall), timeText(r.wall.Min), timeText(r.wall.Max),
-			orBlank(r.per, 0), timeText(r.cpu.Median), orBlank(100*r.user, 1), timeText(r.blocked.Median),
+			orBlank(r.per, 0), known(r.cpu.Median), orBlank(100*r.user, 1), known(r.blocked.Median),
 		})
 	}
 	return g

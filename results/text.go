@@ -90,13 +90,21 @@ func (p *page) grid(g grid) {
 		return
 	}
 	p.gap()
-	lines, headings := g.lines(p.opts.Width)
+	lines, headings, note := g.lines(p.opts.Width)
 	for i, l := range lines {
 		if i < headings {
 			p.line(l, bold)
 		} else {
 			p.line(l, none)
 		}
+	}
+	p.note(note)
+}
+
+// note writes one line below a table, nothing where it is empty.
+func (p *page) note(text string) {
+	if text != "" {
+		p.paragraph(text, 2, none)
 	}
 }
 

@@ -87,3 +87,10 @@ func processes(t testing.TB) []string {
 	}
 	return found
 }
+
+func writeFile(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -20,13 +20,23 @@ func (checkOnly) Write(p []byte) (int, error) { return len(p), nil }
 func checkCommand(args []string, may func(*cli.Context) error) (chosen string, files []string, err error) {
 	inner := &program{stdout: checkOnly{&files}, stderr: io.Discard, args: append([]string{"fibchurn"}, args...)}
 	app := inner.app()
+	app.Action = func(c *cli.Context) error {
+		if !c.Args().Present() {
+			return nil // chosen says so
+		}
+		return noCommand(c)
+	}
 	for _, command := range app.Commands {
+		before := command.Before
 		command.Before = func(c *cli.Context) error {
 			chosen = command.Name
 			if file := c.String("prefixes"); file != "" {
 				files = append(files, file)
 			}
-			return may(c)
+			if err := may(c); err != nil {
+				return err
+			}
+			return before(c)
 		}
 		if !measures(command) && command.Name != suiteCommand {
 			command.Action = noArguments

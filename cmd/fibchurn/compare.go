@@ -40,7 +40,7 @@ func compareFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.Float64Flag{Name: "alpha", Value: results.DefaultAlpha, Usage: "chance that a comparison of equals shows any change"},
 		&cli.StringFlag{Name: "fail-above", Usage: "exit 1 where new is worse by more than `PERCENT` and significantly so"},
-		&cli.StringSliceFlag{Name: "metric", Usage: "compare only " + strings.Join(results.MetricNames(), ", ") + " (repeatable; default: all but blocked and wall/op)"},
+		&cli.StringSliceFlag{Name: "metric", Usage: "compare only " + strings.Join(results.MetricNames(), ", ") + " (repeatable; default: what the command measures)"},
 		&cli.StringSliceFlag{Name: "phase", Usage: "compare only this phase (repeatable)"},
 		&cli.BoolFlag{Name: "force", Usage: "compare what is refused, with a warning"},
 	}
@@ -49,6 +49,9 @@ func compareFlags() []cli.Flag {
 func (p *program) compareFiles(c *cli.Context) error {
 	files, err := flagsAfterFiles(c)
 	if err != nil {
+		return err
+	}
+	if err := noEmptyValue(c, c.Command.Flags); err != nil {
 		return err
 	}
 	opts, err := compareOptions(c)
@@ -68,7 +71,7 @@ func (p *program) compareFiles(c *cli.Context) error {
 }
 
 // conclude compares groups and prints what came of it. A regression above the limit
-// is its error.
+// is its error, and so is a limit that nothing could have been above.
 func (p *program) conclude(groups []results.Group, opts results.CompareOptions, warnings []results.Warning, json bool, color string) error {
 	comparison, err := results.Compare(groups, opts)
 	var incomparable *results.IncomparableError
@@ -81,6 +84,9 @@ func (p *program) conclude(groups []results.Group, opts results.CompareOptions, 
 	comparison.Warnings = append(warnings, comparison.Warnings...)
 	if err := p.writeComparison(comparison, json, color); err != nil {
 		return err
+	}
+	if err := comparison.Blind(); err != nil {
+		return fmt.Errorf("--fail-above: %w", err)
 	}
 	return regressionError(comparison)
 }
@@ -234,6 +240,9 @@ func readRunFile(name string) (runs []results.Run, torn []error, err error) {
 		return nil, nil, err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, nil, fmt.Errorf("%s is a directory and no file of runs", name)
+	}
 	return results.Read(f, name)
 }
 

@@ -110,7 +110,7 @@ func TestCompareExitCodes(t *testing.T) {
 		"one value":                     {"compare --by label " + base, 2, "", `all runs have "base"`},
 		"unknown key":                   {"compare --by environment.colour " + base, 2, "", `no such key "environment.colour"`},
 		"no such file":                  {"compare " + base + " /no/such/file", 2, "", "/no/such/file"},
-		"a directory":                   {"compare " + base + " " + f.dir, 2, "", "is a directory"},
+		"a directory":                   {"compare " + base + " " + f.dir, 2, "", f.dir + " is a directory and no file of runs"},
 		"unknown metric":                {"compare --metric walls " + base + " " + slow, 2, "", "--metric walls: must be one of wall,"},
 		"unknown flag":                  {"compare --metrics wall " + base, 2, "", "unknown flag -metrics"},
 		"unknown flag after the files":  {"compare " + base + " --metrics wall", 2, "", "unknown flag -metrics"},
@@ -121,7 +121,11 @@ func TestCompareExitCodes(t *testing.T) {
 		"negative limit":                {"compare --fail-above -5% " + base + " " + slow, 2, "", "must be a percentage"},
 		"limit that is none":            {"compare --fail-above much " + base + " " + slow, 2, "", "--fail-above much: must be a percentage"},
 		"color":                         {"compare --color pink " + base + " " + slow, 2, "", "--color pink"},
-		"a limit in another alpha":      {"compare --alpha 0.0001 --fail-above 5% " + base + " " + slow, 0, "Nothing can be shown", ""},
+		"a limit in another alpha":      {"compare --alpha 0.0001 --fail-above 5% " + base + " " + slow, 1, "Nothing can be shown", "--fail-above: no regression could have been found, however large: 2 comparisons take at least 9 boots a side"},
+		"nothing shown, no limit":       {"compare --alpha 0.0001 " + base + " " + slow, 0, "Nothing can be shown", ""},
+		"a file against itself":         {"compare " + base + " " + base, 2, "", "not comparable: runs: base has 8, new has the same 8; --force"},
+		"against itself, forced":        {"compare --force " + base + " " + base, 0, "warning: forced: not comparable: runs", ""},
+		"some runs on both sides":       {"compare " + all + " " + base, 0, "warning: same: 8 of the runs of new are in base too", ""},
 		"JSON after the files":          {"compare " + base + " " + slow + " -j --metric cpu --metric wall", 0, `"comparisons":2`, ""},
 		"a phase and a metric together": {"compare --phase delete --metric cpu -j " + base + " " + slow, 0, `"metric":"cpu"`, ""},
 	} {
@@ -163,7 +167,7 @@ func TestCompareTornLines(t *testing.T) {
 		{`{"schema":1,"time":"20`, "", 0, "warning: torn: ", ""},
 		{`{"schema":1,"time":"20`, "-j", 0, "", "fibchurn: warning: "},
 		{`{"schema":99}`, "", 2, "", "schema 99 is newer"},
-		{`hello`, "", 2, "", "slow.jsonl:9: "},
+		{`hello`, "", 2, "", "slow.jsonl:9: is no record of a run"},
 	} {
 		text, err := os.ReadFile(slow)
 		if err != nil {

@@ -2,9 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os/exec"
+	"runtime"
+	"slices"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -26,9 +30,62 @@ func (p *program) doctor() *cli.Command {
 			}
 			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 			defer cancel()
-			return writeCapabilities(p.stdout, append(machine.Probe(ctx), linkKinds()...))
+			return writeCapabilities(p.stdout, capabilities(ctx))
 		},
 	}
+}
+
+// namespaceProbesArgument makes this program try what takes a network namespace and
+// print the capabilities as JSON. It is no flag: main sees to it before the command
+// line is read.
+const namespaceProbesArgument = "--probe-namespaces"
+
+// capabilities are found as a measurement would find them: without root, namespaces
+// and links in a user namespace of its own, where that is allowed.
+func capabilities(ctx context.Context) []machine.Capability {
+	found := machine.Probe(ctx)
+	if mayUnshare() {
+		return append(found, linkKinds()...)
+	}
+	inside, err := probesInUserNamespace(ctx)
+	if err != nil {
+		return append(found, linkKinds()...)
+	}
+	for _, c := range inside {
+		if c.Status == machine.OK {
+			c.Detail = "ok (in a user namespace of its own): " + c.Detail
+		}
+		same := func(other machine.Capability) bool { return other.Name == c.Name }
+		if i := slices.IndexFunc(found, same); i >= 0 {
+			found[i] = c
+		} else {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// probesInUserNamespace executes the program again for namespaceProbes.
+func probesInUserNamespace(ctx context.Context) (found []machine.Capability, err error) {
+	runtime.LockOSThread() // the child dies with the thread that starts it
+	defer runtime.UnlockOSThread()
+	child := exec.CommandContext(ctx, "/proc/self/exe", namespaceProbesArgument)
+	child.SysProcAttr = userNamespace()
+	child.SysProcAttr.Setpgid = false // a Ctrl-C is for both
+	text, err := child.Output()
+	if err != nil {
+		return nil, err
+	}
+	return found, json.Unmarshal(text, &found)
+}
+
+// namespaceProbes is what the program executed again does. It returns the exit code.
+func namespaceProbes(stdout io.Writer) int {
+	found := append([]machine.Capability{machine.ProbeNetworkNamespaces(context.Background())}, linkKinds()...)
+	if err := json.NewEncoder(stdout).Encode(found); err != nil {
+		return exitFailed
+	}
+	return exitOK
 }
 
 // linkKinds tries every link kind in a namespace of its own.

@@ -66,6 +66,8 @@ func measureOf(c *cli.Context) (*measure, error) {
 		return nil, usageErrorf("--runs %d: must be 1 to %d", m.runs, most)
 	case m.warmup > most:
 		return nil, usageErrorf("--warmup %d: must be at most %d", m.warmup, most)
+	case m.output == "-":
+		return nil, usageErrorf("--output -: --json prints the lines on standard output; ./- is a file of that name")
 	case !slices.Contains([]string{"auto", "always", "never"}, m.color):
 		return nil, usageErrorf("--color %s: must be auto, always or never", m.color)
 	}

@@ -39,7 +39,7 @@ func (p *program) bootAll(s *vmSession) (err error) {
 		return err
 	}
 	defer console.Close()
-	stop, abort, release := interrupts(p.stderr)
+	stop, abort, release := interrupts(p.stderr, s.measure.quiet)
 	defer release()
 
 	order := vm.Alternate(s.kernels, s.boots)
@@ -85,7 +85,19 @@ func (p *program) bootOne(s *vmSession, k vm.Kernel, title string, console *os.F
 		}
 		return nil
 	})
-	if abort.Err() != nil {
+	return p.endOfBoot(k, outcome, err, stop, abort, s.measure.quiet)
+}
+
+// endOfBoot judges a boot by its error.
+func (p *program) endOfBoot(k vm.Kernel, outcome vm.Outcome, err error, stop, abort context.Context, quiet bool) error {
+	switch {
+	case abort.Err() != nil:
+		return churn.ErrStopped
+	case err != nil && stop.Err() != nil:
+		// A guest that is being stopped may end in any way.
+		if !errors.Is(err, churn.ErrStopped) && !quiet {
+			fmt.Fprintf(p.stderr, "fibchurn: while it was being stopped: %v\n", err)
+		}
 		return churn.ErrStopped
 	}
 	return p.bootError(k, outcome, err)

@@ -10,16 +10,41 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// endSignals are the signals that end a session, but for those that this process
+// was started with ignored, as nohup and the background jobs of a shell are: they
+// stay ignored. (Of SIGTERM the Go runtime does not tell.)
+func endSignals() (found []os.Signal) {
+	for _, s := range []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
+		if !signal.Ignored(s) {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// notifyEnd passes the signals that end a session to c.
+func notifyEnd(c chan<- os.Signal) {
+	if signals := endSignals(); len(signals) > 0 { // of none, Notify takes all
+		signal.Notify(c, signals...)
+	}
+}
+
 // interrupts turns the first signal to end into the end of stop, and the second
-// into the end of abort. release gives the signals back.
-func interrupts(stderr io.Writer) (stop, abort context.Context, release func()) {
+// into the end of abort; unless quiet, it says so. release gives the signals back.
+func interrupts(stderr io.Writer, quiet bool) (stop, abort context.Context, release func()) {
 	stop, cancelStop := context.WithCancel(context.Background())
 	abort, cancelAbort := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	notifyEnd(signals)
 	go func() {
 		<-signals
-		fmt.Fprintln(stderr, "\nfibchurn: stopping after the run in flight; once more to stop at once")
+		if !quiet {
+			line := "fibchurn: stopping after the run in flight; once more to stop at once"
+			if isTerminal(stderr) {
+				line = "\n" + line // which shows ^C
+			}
+			fmt.Fprintln(stderr, line)
+		}
 		cancelStop()
 		<-signals
 		cancelAbort()

@@ -50,10 +50,13 @@ func (p *program) measure(m *measure, kind string, cells func(kind string) []chu
 	if kind == ns.KindAuto && chosen != ns.Kinds()[0] && !m.quiet {
 		fmt.Fprintf(p.stderr, "fibchurn: this kernel makes no %s interfaces; using %s\n", ns.Kinds()[0], chosen)
 	}
-	env := machine.Environment(machine.Version())
+	env := machine.Environment(programVersion())
 	env.LinkKind, env.LinkAuto, env.Rootless = chosen, kind == ns.KindAuto, machine.Rootless()
+	if env.Rootless && env.FibSyncMem < 0 {
+		env.FibSyncMem = inheritedSyncMem(os.Getenv)
+	}
 
-	stop, abort, releaseSignals := interrupts(p.stderr)
+	stop, abort, releaseSignals := interrupts(p.stderr, m.quiet)
 	defer releaseSignals()
 	bar := newProgress(p.stderr, m.quiet)
 	session := churn.Session{

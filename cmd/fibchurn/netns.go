@@ -95,5 +95,10 @@ func netnsLoadsOf(c *cli.Context) ([]string, error) {
 			return nil, usageErrorf("--as %s: given twice", load)
 		}
 	}
+	for flag, load := range map[string]string{"routes": "routes", "subnets": "addrs"} {
+		if c.IsSet("as") && c.IsSet(flag) && !slices.Contains(loads, load) && !slices.Contains(loads, "both") {
+			return nil, usageErrorf("--%s %v: --as %s has none", flag, countOf(c, flag), strings.Join(loads, ","))
+		}
+	}
 	return loads, nil
 }

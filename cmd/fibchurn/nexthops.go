@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -40,6 +42,10 @@ func nexthopsTableFlags() []cli.Flag {
 // paths the next hops in the routes, and those in objects.
 func nexthopsSpecs(c *cli.Context, m *measure) ([]*churn.NexthopsSpec, error) {
 	tables, err := tableSpecsOf(c, m)
+	var usage *usageError
+	if errors.As(err, &usage) {
+		usage.text = strings.ReplaceAll(usage.text, "--count", "--routes")
+	}
 	if err != nil {
 		return nil, err
 	}

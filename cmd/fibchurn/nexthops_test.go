@@ -9,7 +9,7 @@ import (
 
 func TestNexthopsUsageErrors(t *testing.T) {
 	refused(t, [][2]string{
-		{"nexthops --routes 0", "--count 0: must be at least 1"},
+		{"nexthops --routes 0", "--routes 0: must be at least 1"},
 		{"nexthops --routes -5", `"-5" is no count`},
 		{"nexthops --routes 1k,2k", "one count is enough"},
 		{"nexthops --routes 9G", "is more than 2147483647"},
@@ -18,7 +18,7 @@ func TestNexthopsUsageErrors(t *testing.T) {
 		{"nexthops --paths 129", "--paths 129: must be 1 to 128"},
 		{"nexthops --paths 4,4", "--paths 4: given twice"},
 		{"nexthops --paths x", `"x" is no count`},
-		{"nexthops --paths=", "is no count"},
+		{"nexthops --paths=", "--paths: the value is empty"},
 		{"nexthops --layout xyz", "--layout xyz: must be one of"},
 		{"nexthops --link-kind dumy", "--link-kind dumy"},
 		{"nexthops --nonsense", "unknown flag -nonsense"},

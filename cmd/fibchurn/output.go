@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
+
+	"golang.org/x/sys/unix"
 
 	"fibchurn/results"
 )
@@ -29,12 +32,33 @@ func (p *program) open(m *measure) (*output, error) {
 		Histograms: m.histogram, ASCII: asciiOnly(os.Getenv),
 	}
 	if m.output != "" {
-		var err error
-		if o.file, err = results.Append(m.output); err != nil {
+		err := withReader(m.output, func() (err error) {
+			o.file, err = results.Append(m.output)
+			return err
+		})
+		if err != nil {
 			return nil, usageErrorf("--output: %v", err)
 		}
 	}
 	return o, nil
+}
+
+// withReader calls open, which opens path for writing. Where that is a FIFO that
+// nobody reads it would wait for a reader, maybe for ever: that is an error.
+func withReader(path string, open func() error) error {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		return open() // knows better what is wrong
+	}
+	fd, err := unix.Open(path, unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	switch {
+	case errors.Is(err, unix.ENXIO):
+		return fmt.Errorf("%s: is a FIFO that nobody reads", path)
+	case err != nil:
+		return fmt.Errorf("open %s: %w", path, err)
+	}
+	defer unix.Close(fd)
+	return open()
 }
 
 // emit takes one run.

@@ -11,7 +11,7 @@ import (
 func TestResizeUsage(t *testing.T) {
 	for args, want := range map[string]string{
 		"resize --pattern zigzag":             "--pattern zigzag: must be oscillate, grow, shrink, split, suffix",
-		"resize --pattern=":                   "must be oscillate",
+		"resize --pattern=":                   "--pattern: the value is empty",
 		"resize --node-bits 2":                "--node-bits 2: must be 3 to 18",
 		"resize --node-bits 19":               "--node-bits 19: must be 3 to 18",
 		"resize --node-bits -1":               `"-1" is no count`,

@@ -7,36 +7,55 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
+	"fibchurn/internal/machine"
 	"fibchurn/ns"
 )
 
 // rootlessMark is in the environment of the program executed again, which must
 // not do so a second time.
-const rootlessMark = "FIBCHURN_USER_NAMESPACE=1"
+const (
+	rootlessName = "FIBCHURN_USER_NAMESPACE"
+	rootlessMark = rootlessName + "=1"
+)
+
+// syncMemName is the variable in which the program executed again is told
+// net.ipv4.fib_sync_mem, which only the initial network namespace shows.
+const syncMemName = "FIBCHURN_FIB_SYNC_MEM"
+
+// inheritedSyncMem is that value, -1 where there is none. Without the mark, which
+// comes with it, the variable is somebody else's.
+func inheritedSyncMem(getenv func(string) string) int64 {
+	n, err := strconv.ParseInt(getenv(syncMemName), 10, 64)
+	if err != nil || n < 0 || getenv(rootlessName) == "" {
+		return -1
+	}
+	return n
+}
 
 // inUserNamespace executes the program again in a user and network namespace of
 // its own where it lacks the right to make network namespaces. It reports
 // whether it did, and the child's exit code as an error.
 func (p *program) inUserNamespace() (again bool, err error) {
-	if mayUnshare() || os.Getenv("FIBCHURN_USER_NAMESPACE") != "" {
+	if mayUnshare() || os.Getenv(rootlessName) != "" {
 		return false, nil
 	}
 	runtime.LockOSThread() // the child dies with the thread that starts it
 	defer runtime.UnlockOSThread()
 	child := exec.Command("/proc/self/exe", p.args[1:]...)
 	child.Args[0] = p.args[0]
-	child.Env = append(os.Environ(), rootlessMark)
+	child.Env = append(os.Environ(), rootlessMark, fmt.Sprintf("%s=%d", syncMemName, machine.FibSyncMem()))
 	child.Stdin, child.Stdout, child.Stderr = os.Stdin, p.stdout, p.stderr
 	child.SysProcAttr = userNamespace()
 
 	// The child is in a process group of its own, so that a Ctrl-C on the terminal
 	// reaches it once, through here.
 	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	notifyEnd(signals)
 	defer signal.Stop(signals)
 	if err := child.Start(); err != nil {
 		return true, userNamespaceError(err)

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"fibchurn/internal/machine"
 	"fibchurn/internal/netnstest"
 	"fibchurn/ns"
 	"fibchurn/results"
@@ -48,6 +50,9 @@ func TestRecords(t *testing.T) {
 				t.Errorf("run: %+v", r)
 			}
 			e := r.Environment
+			if want := machine.FibSyncMem(); e.FibSyncMem != want {
+				t.Errorf("rootless %v: fib_sync_mem %d, want %d", rootless, e.FibSyncMem, want)
+			}
 			if e.Rootless != rootless || e.Kernel == "" || e.CPUs < 1 || e.LinkKind == "" || !e.LinkAuto {
 				t.Errorf("environment: %+v", e)
 			}
@@ -120,6 +125,11 @@ func TestFullDisk(t *testing.T) {
 }
 
 func TestDoctor(t *testing.T) {
+	netnstest.Root(t)
+	chosen, err := ns.ChooseKind(ns.KindAuto)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, rootless := range []bool{false, true} {
 		code, stdout, stderr := execute(t, rootless, "doctor")
 		if code != 0 || stderr != "" {
@@ -128,6 +138,13 @@ func TestDoctor(t *testing.T) {
 		for _, name := range []string{"network namespaces", "user namespaces", "BPF test run", "kprobes", "perf", "trie counters", "KVM", "QEMU", "User-Mode Linux", "link kind dummy"} {
 			if !strings.Contains(stdout, name) {
 				t.Errorf("nothing about %s:\n%s", name, stdout)
+			}
+		}
+		// What a measurement can do, doctor must not call missing.
+		for _, name := range []string{"network namespaces", "link kind " + chosen} {
+			line := regexp.MustCompile("(?m)^ok +" + name + " .*").FindString(stdout)
+			if line == "" || rootless != strings.Contains(line, "ok (in a user namespace of its own)") {
+				t.Errorf("rootless %v: %s: %q\n%s", rootless, name, line, stdout)
 			}
 		}
 		for line := range strings.Lines(stdout) {

@@ -36,6 +36,9 @@ func (p *program) suiteAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := noEmptyValue(c, c.Command.Flags); err != nil { // of those after the file
+		return err
+	}
 	if c.Bool("list") {
 		return p.listSuites(names)
 	}

@@ -2,15 +2,13 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/signal"
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"fibchurn/churn"
 	"fibchurn/ns"
@@ -58,12 +56,13 @@ type suiteRun struct {
 func (r *suiteRun) lines() error {
 	// The command of a line deals with a signal by itself. This one keeps the process
 	// alive between two of them.
-	stop, release := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
-	defer release()
+	stop := make(chan os.Signal, 1)
+	notifyEnd(stop)
+	defer signal.Stop(stop)
 	const interrupted = "interrupted before it was started"
 	ended := "" // why nothing more is started
 	for i, l := range r.session.suite.lines {
-		if ended == "" && stop.Err() != nil {
+		if ended == "" && len(stop) > 0 {
 			r.stopped, ended = true, interrupted
 		}
 		o := results.Outcome{Name: strings.Join(l.args, " "), Line: l.number, Verdict: results.Skipped, Reason: ended}

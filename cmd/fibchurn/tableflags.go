@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -84,6 +86,7 @@ func tableSpecsOf(c *cli.Context, m *measure) ([]churn.TableSpec, error) {
 		if files, err = readPrefixes(file, m.families); err != nil {
 			return nil, err
 		}
+		base.PrefixesSHA256 = prefixesDigest(m.families, files)
 	}
 	counts, err := countsOf(c, files)
 	if err != nil {
@@ -132,6 +135,23 @@ func readPrefixes(file string, families []int) (map[int]*prefixes.Set, error) {
 		sets[family] = content.Set
 	}
 	return sets, nil
+}
+
+// prefixesDigest tells the contents of prefix files apart: it is of the distinct
+// prefixes, in their order. A file by another name or in another format has the
+// same where it holds the same.
+func prefixesDigest(families []int, files map[int]*prefixes.Set) string {
+	digest := sha256.New()
+	var item []byte
+	for _, family := range families {
+		set := files[family]
+		digest.Write(fmt.Appendf(nil, "IPv%d %d\n", family, set.Len()))
+		for i := range set.Len() {
+			item = append(set.AppendAddr(item[:0], i), byte(set.Bits(i)))
+			digest.Write(item)
+		}
+	}
+	return hex.EncodeToString(digest.Sum(nil)[:16])
 }
 
 // fill gives a spec its prefixes.

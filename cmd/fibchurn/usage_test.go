@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/urfave/cli/v2"
+
 	"fibchurn/churn"
 	"fibchurn/ns"
 )
@@ -40,6 +42,7 @@ func TestUsageErrors(t *testing.T) {
 		{"delete-iface --subnets 8M", "there are 7667712 IPv4 /24 subnets"},
 		{"delete-iface --subnets", "flag needs an argument"},
 		{"delete-iface --subnets= ", "is no count"},
+		{"addrs --count=", "--count: the value is empty"},
 		{"delete-iface --subnet 8192", "unknown flag -subnet"},
 		{"delete-iface --prefix-len 33", "--prefix-len 33: must be 8 to 32"},
 		{"delete-iface --prefix-len 0", "--prefix-len 0"},
@@ -51,7 +54,7 @@ func TestUsageErrors(t *testing.T) {
 		{"delete-iface --as routs", "--as routs: must be one of"},
 		{"delete-iface --as routes --as routes", "given twice"},
 		{"delete-iface --as routes,empty,routes", "given twice"},
-		{"delete-iface --as=", "must be one of"},
+		{"delete-iface --as=", "--as: the value is empty"},
 		{"delete-iface --link-kind dumy", "--link-kind dumy: must be auto, dummy"},
 		{"delete-iface --setup sideways", "--setup sideways"},
 		{"delete-iface --ifaces 0", "--ifaces 0: must be 1 to"},
@@ -74,6 +77,30 @@ func TestUsageErrors(t *testing.T) {
 		{"delet-iface", "did you mean delete-iface?"},
 		{"xyzzy", `unknown command "xyzzy"`},
 		{"help xyzzy", "xyzzy"},
+		{"dsfgsdfg", "; 'fibchurn help' lists all"},
+		{"routs", "did you mean routes?"},
+		{"delete", "did you mean delete-iface?"},
+		{"d", `unknown command "d"; 'fibchurn help'`},
+		{" ", `unknown command ""; 'fibchurn help'`},
+		{"-4 -6", "no command given"},
+		{"--json", "no command given"},
+		{"-o x.jsonl", "no command given"},
+		{"delete-iface -o=", "--output: the value is empty"},
+		{"-o= delete-iface", "--output: the value is empty"},
+		{"delete-iface --link-kind=", "--link-kind: the value is empty"},
+		{"routes --prefixes=", "--prefixes: the value is empty"},
+		{"lookup --src=", "--src: the value is empty"},
+		{"vm --kernel= -- doctor", "--kernel: the value is empty"},
+		{"vm --console= -- doctor", "--console: the value is empty"},
+		{"compare --phase= a b", "--phase: the value is empty"},
+		{"suite smoke -o=", "--output: the value is empty"},
+		{"delete-iface -o -", "--json prints the lines"},
+		{"netns --as bare --routes 5", "--routes 5: --as bare has none"},
+		{"netns --as addrs --as empty --routes 5", "--routes 5: --as addrs,empty has none"},
+		{"netns --as routes --subnets 5", "--subnets 5: --as routes has none"},
+		{"nexthops --routes 0", "--routes 0: must be at least 1"},
+		{"nexthops --routes x", `--routes: "x" is no count`},
+		{"routes --prefixes /dev/zero", "is not a regular file"},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			code, stdout, stderr := call(strings.Split(test.args, " ")...)
@@ -127,6 +154,60 @@ func TestParseCount(t *testing.T) {
 	for _, text := range []string{"", "k", "-1", "+1", "1.5k", "1ki", "1kM", "2G5", "3Gi", "0x10", "1 k", "１"} {
 		if got, err := parseCount(text); err == nil {
 			t.Errorf("%q gave %d", text, got)
+		}
+	}
+}
+
+// Of all flags that take a text, none takes an empty one.
+func TestEmptyValues(t *testing.T) {
+	for _, command := range (&program{}).app().Commands {
+		for _, f := range command.Flags {
+			switch g := f.(type) {
+			case *cli.StringFlag, *cli.StringSliceFlag:
+			case *cli.GenericFlag:
+				if _, ok := g.Value.(*texts); !ok {
+					continue
+				}
+			default:
+				continue
+			}
+			for _, name := range f.Names() {
+				dashes := "--"
+				if len(name) == 1 {
+					dashes = "-"
+				}
+				code, stdout, stderr := call(command.Name, dashes+name, "")
+				if code != exitUsage || stdout != "" || !strings.Contains(stderr, "--"+f.Names()[0]+": the value is empty") {
+					t.Errorf("%s %s%s '': exit %d, %s", command.Name, dashes, name, code, stderr)
+				}
+			}
+		}
+	}
+}
+
+// What help and version could not write is not passed over.
+func TestHelpToFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	for _, args := range []string{"--help", "", "help", "delete-iface --help", "--version"} {
+		var stderr bytes.Buffer
+		code := run(append([]string{"fibchurn"}, strings.Fields(args)...), full, &stderr)
+		if code != exitFailed || !strings.Contains(stderr.String(), "no space left on device") {
+			t.Errorf("%q: exit %d, %s", args, code, &stderr)
+		}
+	}
+}
+
+func TestEditDistance(t *testing.T) {
+	for _, test := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"", "abc", 3}, {"flap", "flip", 1}, {"routes", "routs", 1}, {"addrs", "addsr", 2}, {"kitten", "sitting", 3}} {
+		if got := editDistance(test.a, test.b); got != test.want {
+			t.Errorf("%s, %s: %d, want %d", test.a, test.b, got, test.want)
 		}
 	}
 }

@@ -215,7 +215,11 @@ func (s *vmSession) openConsole() (*os.File, error) {
 	if s.console == "" {
 		return nil, nil
 	}
-	f, err := os.Create(s.console)
+	var f *os.File
+	err := withReader(s.console, func() (err error) {
+		f, err = os.Create(s.console)
+		return err
+	})
 	if err != nil {
 		return nil, usageErrorf("--console: %v", err)
 	}

@@ -32,6 +32,9 @@ type Capability struct {
 	HowTo     string // how to get it; one line
 }
 
+// NetworkNamespaces is the name of the capability that every measurement needs.
+const NetworkNamespaces = "network namespaces"
+
 // A finding is the part of a capability that a probe finds out.
 type finding struct {
 	status Status
@@ -60,6 +63,19 @@ func Probe(ctx context.Context) []Capability {
 	return found
 }
 
+// ProbeNetworkNamespaces is the part of Probe that a process with the rights it
+// lacks, in a user namespace of its own, finds out otherwise.
+func ProbeNetworkNamespaces(ctx context.Context) Capability {
+	for _, p := range probes(running, uname()) {
+		if c := p.capability; c.Name == NetworkNamespaces {
+			f := p.find(ctx)
+			c.Status, c.Detail = f.status, f.detail
+			return c
+		}
+	}
+	panic("no probe of network namespaces")
+}
+
 func contextReason(ctx context.Context) string {
 	if err := context.Cause(ctx); err != nil {
 		return err.Error()
@@ -83,11 +99,11 @@ func probes(t tree, kernel kernelName) []probe {
 	return []probe{
 		{Capability{
 			Name:      "root",
-			NeededFor: "every measurement without a user namespace, fib_sync_mem, --probe bpf, profiles",
+			NeededFor: "measurements without a user namespace, --sync-mem, lookup --probe bpf",
 			HowTo:     "run fibchurn with sudo",
 		}, simple(probeRoot)},
 		{Capability{
-			Name:      "network namespaces",
+			Name:      NetworkNamespaces,
 			NeededFor: "every measurement: each run has a namespace of its own",
 			HowTo:     "CONFIG_NET_NS; root or a user namespace; sysctl user.max_net_namespaces above 0",
 		}, simple(probeNetworkNamespace)},
@@ -109,22 +125,22 @@ func probes(t tree, kernel kernelName) []probe {
 		}, func(context.Context) finding { return probeTrieCounters(t, kernel.release) }},
 		{Capability{
 			Name:      "BPF test run",
-			NeededFor: "lookups inside the kernel (--probe bpf)",
+			NeededFor: "lookups inside the kernel (fibchurn lookup --probe bpf)",
 			HowTo:     "CONFIG_BPF_SYSCALL and CONFIG_NET, and root (CAP_BPF and CAP_NET_ADMIN in the initial user namespace)",
 		}, simple(probeBPF)},
 		{Capability{
 			Name:      "kprobes",
-			NeededFor: "times of single kernel functions such as resize",
+			NeededFor: "counts of the kernel's resize calls (fibchurn resize)",
 			HowTo:     "CONFIG_KPROBES, CONFIG_KPROBE_EVENTS, and root (CAP_PERFMON)",
 		}, simple(probeKprobes)},
 		{Capability{
 			Name:      "perf cpu-clock",
-			NeededFor: "profiles of a phase: which kernel functions take the time",
+			NeededFor: "nothing of fibchurn; other programs' profiles (perf record)",
 			HowTo:     "CONFIG_PERF_EVENTS, and root or sysctl kernel.perf_event_paranoid=1",
 		}, simple(probeCPUClock)},
 		{Capability{
 			Name:      "perf cycles",
-			NeededFor: "profiles and counts in processor cycles",
+			NeededFor: "nothing of fibchurn; other programs' counts of cycles (perf stat)",
 			HowTo:     "a processor whose counters the kernel drives; in a virtual machine a virtual PMU (QEMU: -cpu host)",
 		}, simple(probeCycles)},
 		{Capability{

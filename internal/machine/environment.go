@@ -105,6 +105,10 @@ func countCPUList(list string) int {
 	return n
 }
 
+// FibSyncMem is net.ipv4.fib_sync_mem of this machine, -1 where it cannot be read:
+// see Environment.
+func FibSyncMem() int64 { return fibSyncMem(running) }
+
 // fibSyncMem reads the bytes of routes that may wait for a grace period before a
 // writer waits itself (net/ipv4/sysctl_net_ipv4.c, since 5.1). The sysctl directory
 // shows what belongs to the reading thread's network namespace.

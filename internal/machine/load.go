@@ -1,13 +1,9 @@
 package machine
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"fibchurn/results"
 )
@@ -31,7 +27,7 @@ const (
 type Load struct {
 	taken time.Time
 	stat  cpuStat
-	tasks int // running or runnable, the one that asked included
+	tasks int // running or runnable, but for threads of this process
 	err   error
 }
 
@@ -43,7 +39,8 @@ type cpuStat struct {
 	cpus  int    // online
 }
 
-// Snapshot reads /proc/stat and /proc/loadavg. It takes some 30 microseconds on a
+// Snapshot reads /proc/stat and /proc/loadavg, and where more tasks want to run than
+// there are CPUs, also which of them are threads of this process. It takes some 30 microseconds on a
 // small machine and 0.5 ms under emulation or User-Mode Linux; on a machine with
 // hundreds of CPUs the kernel sums up all its interrupts for it. What fails is
 // kept, and said by Since.
@@ -56,93 +53,12 @@ func snapshot(t tree) Load {
 		return Load{err: err}
 	}
 	tasks, err := readTasks(t, buffer)
+	if err == nil && tasks > stat.cpus {
+		tasks -= ownRunning(t, buffer)
+	} else {
+		tasks = max(0, tasks-1) // the thread that asked
+	}
 	return Load{taken: time.Now(), stat: stat, tasks: tasks, err: err}
-}
-
-func readStat(t tree, buffer []byte) (cpuStat, error) {
-	text, err := readInto(t, "proc/stat", buffer)
-	if err != nil {
-		return cpuStat{}, err
-	}
-	return parseStat(text)
-}
-
-func readTasks(t tree, buffer []byte) (int, error) {
-	text, err := readInto(t, "proc/loadavg", buffer)
-	if err != nil {
-		return 0, err
-	}
-	return parseLoadavg(text)
-}
-
-// readInto reads the beginning of a file with one read: the lines of the CPUs are
-// all that is needed of /proc/stat (of some 200 CPUs). It does without os.File,
-// which would double the system calls: they are dear under User-Mode Linux.
-func readInto(t tree, name string, buffer []byte) ([]byte, error) {
-	path := t.path(name)
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	n, err := unix.Read(fd, buffer)
-	_ = unix.Close(fd) // nothing was written, so nothing can be lost
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	return buffer[:n], nil
-}
-
-// statFields is how many figures the first line of /proc/stat has at least, up to
-// steal (since Linux 2.6.11).
-const statFields = 8
-
-func parseStat(text []byte) (cpuStat, error) {
-	var stat cpuStat
-	first, rest, _ := bytes.Cut(text, []byte("\n"))
-	values, found := bytes.CutPrefix(first, []byte("cpu "))
-	if !found {
-		return stat, errors.New("/proc/stat does not begin with the sum over the CPUs")
-	}
-	var v [statFields]uint64
-	n := 0
-	for field := range bytes.FieldsSeq(values) {
-		if n == len(v) {
-			break
-		}
-		value, err := strconv.ParseUint(string(field), 10, 64)
-		if err != nil {
-			return stat, fmt.Errorf("/proc/stat has %q for a number", field)
-		}
-		v[n] = value
-		n++
-	}
-	if n < len(v) {
-		return stat, fmt.Errorf("/proc/stat has %d figures for the CPUs, want %d", n, len(v))
-	}
-	stat.busy = v[0] + v[1] + v[2] + v[5] + v[6]
-	stat.steal = v[7]
-	for line := range bytes.Lines(rest) {
-		if !bytes.HasPrefix(line, []byte("cpu")) {
-			break
-		}
-		stat.cpus++
-	}
-	return stat, nil
-}
-
-// parseLoadavg returns the number of tasks that run or could, from "0.02 0.03 0.00
-// 1/87 4801" (loadavg_proc_show, fs/proc/loadavg.c).
-func parseLoadavg(text []byte) (int, error) {
-	fields := bytes.Fields(text)
-	if len(fields) < 4 {
-		return 0, errors.New("/proc/loadavg has too few fields")
-	}
-	running, _, found := bytes.Cut(fields[3], []byte("/"))
-	n, err := strconv.ParseUint(string(running), 10, 31)
-	if !found || err != nil {
-		return 0, fmt.Errorf("/proc/loadavg has %q for the tasks", fields[3])
-	}
-	return int(n), nil
 }
 
 // Since says what disturbed the stretch between two snapshots, of which before is
@@ -151,8 +67,8 @@ func parseLoadavg(text []byte) (int, error) {
 // The kinds are
 //
 //	steal  the hypervisor withheld more than 1 % of the CPU time that was wanted
-//	load   other work took more than a tenth of a core, or more tasks than there
-//	       are CPUs wanted to run both times
+//	load   other work took more than a tenth of a core, or more tasks of others
+//	       than there are CPUs wanted to run both times
 //
 // /proc/stat counts in 10 ms, so two of these are allowed for, and a stretch under
 // 100 ms is not judged by it. Work that the kernel does for the caller in threads
@@ -228,7 +144,7 @@ func (l Load) loadText(before Load, wall, own time.Duration) string {
 		}
 	}
 	if waiting := min(l.tasks, before.tasks); l.stat.cpus > 0 && waiting > l.stat.cpus {
-		return fmt.Sprintf("%d tasks wanted to run on %d CPUs before and after the run.", waiting, l.stat.cpus)
+		return fmt.Sprintf("%d other tasks wanted to run on %d CPUs before and after the run.", waiting, l.stat.cpus)
 	}
 	return ""
 }

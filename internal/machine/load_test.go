@@ -86,6 +86,50 @@ func TestSince(t *testing.T) {
 	}
 }
 
+func TestTaskRunning(t *testing.T) {
+	for text, want := range map[string]bool{
+		"12 (fibchurn) R 1 1": true, "12 (fibchurn) S 1 1": false, "12 (a) R (b) S 1": false, "12 (a) S (b) R 1": true, "": false, "12": false, "12 (x)": false, "12 (x) ": false,
+	} {
+		if got := taskRunning([]byte(text)); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+// The threads of this process are not among the tasks that disturb it.
+func TestSnapshotWithoutOwnThreads(t *testing.T) {
+	root := fixture(t, files{
+		"proc/stat": statText, "proc/loadavg": "0.02 0.03 0.00 5/87 4801\n",
+		"proc/self/task/10/stat": "10 (fibchurn) R 1\n", "proc/self/task/11/stat": "11 (fibchurn) S 1\n",
+		"proc/self/task/12/stat": "12 (fibchurn) R 1\n",
+	})
+	if l := snapshot(root); l.err != nil || l.tasks != 3 {
+		t.Errorf("%+v", l)
+	}
+	// With busy threads, more than the one that asks is found, sooner or later.
+	stop := make(chan struct{})
+	defer close(stop)
+	for range 4 {
+		go func() {
+			buffer := make([]byte, 1<<20)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					_, _ = unix.Getrandom(buffer, 0)
+				}
+			}
+		}()
+	}
+	buffer := make([]byte, 16<<10)
+	for deadline := time.Now().Add(10 * time.Second); ownRunning(running, buffer) < 2; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("no busy thread was found")
+		}
+	}
+}
+
 func TestSinceWithoutASnapshot(t *testing.T) {
 	root := fixture(t, files{"proc/stat": "cpu  1 2\n", "proc/loadavg": loadText})
 	for name, loads := range map[string][2]Load{

@@ -10,6 +10,8 @@ import (
 	"io"
 	"net/netip"
 	"os"
+
+	"golang.org/x/sys/unix"
 )
 
 // A FileContent is what a prefix file held.
@@ -101,13 +103,20 @@ func ReadFile(path string, f Family) (*FileContent, error) {
 	if err := f.valid(); err != nil {
 		return nil, err
 	}
-	file, err := os.Open(path)
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // no waiting for a FIFO's writer
 	if err != nil {
 		return nil, &FileError{Path: path, Offset: -1, Err: withoutPath(err)}
 	}
 	defer file.Close()
+	if info, err := file.Stat(); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return nil, &FileError{Path: path, Offset: -1, Err: errNotRegular}
+	}
 	return read(file, path, f, maxContent)
 }
+
+// errNotRegular is about pipes and devices. A command reads its prefix file more
+// than once: for each family, and again in a user namespace.
+var errNotRegular = errors.New("is not a regular file; a pipe or device cannot be read twice, so write it to a file first")
 
 // withoutPath is err without what *os.PathError says about the file.
 func withoutPath(err error) error {

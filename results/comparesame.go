@@ -1,0 +1,32 @@
+package results
+
+import "fmt"
+
+// identity tells a run from every other: no two begin in one boot at one time.
+func (r *Run) identity() string {
+	return fmt.Sprintf("%s\n%d\n%s\n%s\n%d", r.Boot, r.Time.UnixNano(), r.Command, r.Cell, r.Run)
+}
+
+// refuseSameRuns refuses to compare runs with themselves, and warns where some are
+// on both sides: what is shared hides a difference.
+func (p *pairing) refuseSameRuns() error {
+	known := map[string]bool{}
+	for i := range p.base {
+		known[p.base[i].identity()] = true
+	}
+	shared := 0
+	for i := range p.new {
+		if known[p.new[i].identity()] {
+			shared++
+		}
+	}
+	switch {
+	case shared == 0:
+		return nil
+	case shared == len(p.base) && shared == len(p.new):
+		runs := fmt.Sprintf("%d", shared)
+		return p.refused(&IncomparableError{What: "runs", Base: runs, New: "the same " + runs, Forcible: true})
+	}
+	p.warnings = append(p.warnings, Warning{"same", fmt.Sprintf("%d of the runs of new are in base too", shared)})
+	return nil
+}
