@@ -9,6 +9,7 @@ import (
 
 	"fibchurn/internal/netnstest"
 	"fibchurn/internal/prefixes"
+	"fibchurn/internal/rtnl"
 	"fibchurn/ns"
 	"fibchurn/results"
 )
@@ -147,6 +148,40 @@ type countingObserver struct{ started, stopped int }
 
 func (o *countingObserver) Start(*ns.Namespace) error { o.started++; return nil }
 func (o *countingObserver) Stop(*results.Run) error   { o.stopped++; return nil }
+
+// A socket with small buffers makes more calls than asked for, and the record says so.
+func TestSmallerCallsAreSaid(t *testing.T) {
+	for _, test := range []struct {
+		perCall, writers, spaces int
+		requests, calls          int64
+		warns                    bool
+	}{
+		{256, 0, 1, 1000, 4, false},
+		{256, 0, 1, 1000, 5, true},
+		{256, 2, 1, 1000, 4, false},
+		{256, 2, 1, 1010, 5, false},
+		{256, 3, 3, 1000, 6, false},
+		{256, 3, 3, 1000, 7, true},
+		{1, 0, 1, 1000, 1000, false},
+		{0, 0, 1, 1000, 9, false},
+	} {
+		ph := &Phase{PerCall: test.perCall, Writers: test.writers}
+		got := smallerCalls(ph, rtnl.Cost{Requests: test.requests, Calls: test.calls}, test.spaces)
+		if (len(got) > 0) != test.warns {
+			t.Errorf("%+v: %v", test, got)
+		}
+	}
+}
+
+// On this machine's own sockets the default batch is what a call has.
+func TestDefaultBatchFits(t *testing.T) {
+	run := mustRun(t, routesSpec(t, func(s *RoutesSpec) { s.Count = 20000 }))
+	for _, w := range run.Warnings {
+		if w.Kind == "batch" {
+			t.Errorf("%+v", w)
+		}
+	}
+}
 
 func TestRoutesValidate(t *testing.T) {
 	for _, test := range []struct {

@@ -183,6 +183,7 @@ func (e *execution) phases() error {
 			}
 			if !ph.Untimed {
 				record := phaseRecord(ph, cost)
+				run.Warnings = append(run.Warnings, smallerCalls(ph, cost.Cost, len(e.spaces))...)
 				record.Each = results.Distribute(walls)
 				if ph.Times != nil {
 					record.Each = ph.Times()
@@ -295,6 +296,21 @@ func phaseRecord(ph *Phase, cost phaseCost) results.Phase {
 		Blocked:           max(0, cost.Wall-cost.User-cost.System).Nanoseconds(),
 		VoluntarySwitches: cost.VoluntarySwitches, InvoluntarySwitches: cost.InvoluntarySwitches,
 	}
+}
+
+// smallerCalls warns of a phase whose requests needed more calls than asked for: the
+// socket keeps a call to what its buffers hold, which without the right to enlarge
+// them past the system's limits is little.
+func smallerCalls(ph *Phase, cost rtnl.Cost, spaces int) []results.Warning {
+	if ph.PerCall == 0 || ph.Timed != nil {
+		return nil
+	}
+	calls := (cost.Requests + int64(ph.PerCall) - 1) / int64(ph.PerCall)
+	shares := int64(max(ph.Writers, spaces)) // each may end with a call that is not full
+	if cost.Calls < calls+shares {
+		return nil
+	}
+	return []results.Warning{{Kind: "batch", Text: "the socket's buffers hold fewer requests than one call was to have, so there were more calls (net.core.rmem_max, net.core.wmem_max)"}}
 }
 
 // preempted warns of a run whose timed thread lost the CPU to something else so
