@@ -94,3 +94,12 @@ type Observer interface {
 	Start(*ns.Namespace) error
 	Stop(*results.Run) error
 }
+
+// A PhaseObserver is an Observer that is told of the recorded phases as well.
+type PhaseObserver interface {
+	Observer
+	// Phase is called on each thread that works on the phase, just before it begins,
+	// and end on the same thread just after. The witness, unless it is nil, is told of
+	// every stretch of time that the thread's stopwatches measured.
+	Phase(name string) (witness rtnl.Witness, end func() error, err error)
+}

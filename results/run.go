@@ -30,6 +30,8 @@ type Run struct {
 	Flap        *Flap           `json:"flap,omitempty"`      // how routes were withdrawn and announced
 	Listeners   *Listeners      `json:"listeners,omitempty"` // who listened to notifications
 	Resize      *Resize         `json:"resize,omitempty"`    // rebalancing, of the command resize
+	Profile     *Profile        `json:"profile,omitempty"`   // where the CPU was
+	Trace       *Trace          `json:"trace,omitempty"`     // calls of the kernel's functions
 
 	// Verified says that every check of the run held. A run without it is an
 	// error, not a sample.
@@ -39,8 +41,13 @@ type Run struct {
 	Partial  bool      `json:"partial"` // interrupted: left out of every summary
 }
 
-// Sample reports whether the run may enter a summary or a comparison.
-func (r *Run) Sample() bool { return r.Verified && !r.Partial }
+// Sample reports whether the run's times may enter a summary or a comparison. Those
+// of a run that was watched from within are not: it was made beside others that were
+// not, and they tell the times.
+func (r *Run) Sample() bool { return r.Verified && !r.Partial && !r.Instrumented() }
+
+// Instrumented reports whether the run was profiled or traced.
+func (r *Run) Instrumented() bool { return r.Profile != nil || r.Trace != nil }
 
 // Phase returns the phase of that name, or nil.
 func (r *Run) Phase(name string) *Phase {

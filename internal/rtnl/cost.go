@@ -74,6 +74,12 @@ func (s *Stopwatch) Stop() Cost {
 	}
 }
 
+// A Witness is told of every measured stretch of time, on the measured thread, after
+// its clock has stopped.
+type Witness interface {
+	Timed(start time.Time, wall time.Duration)
+}
+
 // usage is the calling thread's use of the CPU at one moment.
 type usage struct {
 	cpu    unix.Timespec
