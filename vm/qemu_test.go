@@ -1,0 +1,18 @@
+package vm
+
+import "testing"
+
+func TestPatchesSafely(t *testing.T) {
+	for version, want := range map[string]bool{
+		"QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7+deb12u18+b3)": false,
+		"QEMU emulator version 8.0.5":                                    false,
+		"QEMU emulator version 8.1.0":                                    true,
+		"QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2)":            true,
+		"QEMU emulator version eight":                                    false,
+		"":                                                               false,
+	} {
+		if got := patchesSafely(version); got != want {
+			t.Errorf("patchesSafely(%q) = %v", version, got)
+		}
+	}
+}
