@@ -87,10 +87,7 @@ func (s *AddrsSpec) validateFamily(family int) error {
 
 // bits is the prefix length of a family's addresses.
 func (s *AddrsSpec) bits(family int) (int, error) {
-	usual := 24
-	if family == 6 {
-		usual = 64
-	}
+	usual := usualBits(family)
 	switch {
 	case s.PrefixLen != 0:
 		return s.PrefixLen, nil

@@ -85,10 +85,7 @@ func (s *DeleteIfaceSpec) validateFamily(family int) error {
 
 // bits is the prefix length of a family's subnets.
 func (s *DeleteIfaceSpec) bits(family int) (int, error) {
-	usual := 24
-	if family == 6 {
-		usual = 64
-	}
+	usual := usualBits(family)
 	switch {
 	case s.PrefixLen != 0:
 		return s.PrefixLen, nil

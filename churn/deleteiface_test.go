@@ -19,12 +19,7 @@ import (
 // spec is a small valid one of the kind that works here.
 func spec(t testing.TB, change func(*DeleteIfaceSpec)) *DeleteIfaceSpec {
 	t.Helper()
-	netnstest.Root(t)
-	kind, err := ns.ChooseKind(ns.KindAuto)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &DeleteIfaceSpec{Load: "addrs", Subnets: 300, Ifaces: 1, Families: []int{4}, LinkKind: kind, Setup: "down"}
+	s := &DeleteIfaceSpec{Load: "addrs", Subnets: 300, Ifaces: 1, Families: []int{4}, LinkKind: netnstest.Kind(t), Setup: "down"}
 	change(s)
 	if err := s.Validate(); err != nil {
 		t.Fatal(err)
@@ -315,11 +310,7 @@ func TestValidate(t *testing.T) {
 	} {
 		s := valid
 		test.change(&s)
-		got := ""
-		if err := s.Validate(); err != nil {
-			got = err.Error()
-		}
-		if got != test.want {
+		if got := complaint(s.Validate()); got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
 	}

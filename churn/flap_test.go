@@ -21,7 +21,7 @@ func tableSpec(t testing.TB, families ...int) TableSpec {
 	t.Helper()
 	s := TableSpec{
 		Layout: prefixes.Dense, Count: 200, Families: families, Table: 254, Tables: 1,
-		Order: "added", LinkKind: linkKind(t), Batch: 64, Ack: "last", Seed: 1,
+		Order: "added", LinkKind: netnstest.Kind(t), Batch: 64, Ack: "last", Seed: 1,
 	}
 	if err := s.Generate(); err != nil {
 		t.Fatal(err)

@@ -15,12 +15,7 @@ import (
 
 func netnsSpec(t testing.TB, change func(*NetnsSpec)) *NetnsSpec {
 	t.Helper()
-	netnstest.Root(t)
-	kind, err := ns.ChooseKind(ns.KindAuto)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &NetnsSpec{Load: "both", Namespaces: 3, Routes: 30, Subnets: 20, Families: []int{4}, LinkKind: kind}
+	s := &NetnsSpec{Load: "both", Namespaces: 3, Routes: 30, Subnets: 20, Families: []int{4}, LinkKind: netnstest.Kind(t)}
 	change(s)
 	if err := s.Validate(); err != nil {
 		t.Fatal(err)
@@ -130,11 +125,7 @@ func TestNetnsValidate(t *testing.T) {
 	} {
 		s := valid
 		test.change(&s)
-		got := ""
-		if err := s.Validate(); err != nil {
-			got = err.Error()
-		}
-		if got != test.want {
+		if got := complaint(s.Validate()); got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
 	}

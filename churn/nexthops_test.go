@@ -17,14 +17,9 @@ import (
 
 func nexthopsSpec(t testing.TB, change func(*NexthopsSpec)) *NexthopsSpec {
 	t.Helper()
-	netnstest.Root(t)
-	kind, err := ns.ChooseKind(ns.KindAuto)
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := &NexthopsSpec{Hops: ObjectHops, Paths: 4, TableSpec: TableSpec{
 		Layout: prefixes.Dense, Count: 600, Families: []int{4}, Table: unix.RT_TABLE_MAIN, Tables: 1,
-		Order: "added", LinkKind: kind, Batch: DefaultBatch, Ack: "last",
+		Order: "added", LinkKind: netnstest.Kind(t), Batch: DefaultBatch, Ack: "last",
 	}}
 	change(s)
 	if err := s.Validate(); err != nil {
@@ -132,11 +127,7 @@ func TestNexthopsValidate(t *testing.T) {
 	} {
 		s := valid
 		test.change(&s)
-		got := ""
-		if err := s.Validate(); err != nil {
-			got = err.Error()
-		}
-		if got != test.want {
+		if got := complaint(s.Validate()); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fibchurn/internal/netnstest"
-	"fibchurn/ns"
 	"fibchurn/results"
 )
 
@@ -34,11 +33,7 @@ func resizeSpec(t testing.TB, f func(*ResizeSpec)) *ResizeSpec {
 // onLink gives the spec a link kind that works here.
 func onLink(t testing.TB, s *ResizeSpec) *ResizeSpec {
 	t.Helper()
-	kind, err := ns.ChooseKind(ns.KindAuto)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.LinkKind = kind
+	s.LinkKind = netnstest.Kind(t)
 	return s
 }
 

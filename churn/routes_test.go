@@ -17,13 +17,8 @@ import (
 // routesSpec is a small valid one, with its prefixes.
 func routesSpec(t testing.TB, change func(*RoutesSpec)) *RoutesSpec {
 	t.Helper()
-	netnstest.Root(t)
-	kind, err := ns.ChooseKind(ns.KindAuto)
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := validRoutes()
-	s.LinkKind = kind
+	s.LinkKind = netnstest.Kind(t)
 	change(s)
 	if err := s.Validate(); err != nil {
 		t.Fatal(err)

@@ -61,6 +61,14 @@ func subnet(family, bits int, i uint64) netip.Prefix {
 	return netip.PrefixFrom(ip6(high, low), bits)
 }
 
+// usualBits is the prefix length of a local subnet, unless the spec says otherwise.
+func usualBits(family int) int {
+	if family == 6 {
+		return 64
+	}
+	return 24
+}
+
 // host is the address number n (from 0) of a subnet that an interface may have:
 // network address + 1 + n, and from the network address on where the subnet has
 // no broadcast address (/31, /32, /127, /128).

@@ -3,45 +3,25 @@ package vm
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"fibchurn/internal/progtest"
 	"fibchurn/results"
 	"fibchurn/vm/vmtest"
 )
 
-// buildGuest builds testdata/guest once a test process.
-var buildGuest = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "fibchurn-guest-")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "guest")
-	build := exec.Command("go", "build", "-o", path, "./testdata/guest")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%v: %s", err, out)
-	}
-	return path, nil
-})
+// guestProgram is what runs inside, made once a test process.
+var guestProgram = progtest.New("./testdata/guest")
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if path, err := buildGuest(); err == nil {
-		os.RemoveAll(filepath.Dir(path))
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(guestProgram.Run(m)) }
 
 // A trial is one boot of a test, and what came of it.
 type trial struct {
@@ -62,9 +42,7 @@ func try(ctx context.Context, t *testing.T, kernel string, m Machine, argv ...st
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Program, err = buildGuest(); err != nil {
-		t.Fatal(err)
-	}
+	m.Program = guestProgram.Path(t)
 	tr := &trial{}
 	m.Append = append(m.Append, mark)
 	m.Accel, m.Console, m.Stdout, m.Stderr = AccelTCG, &tr.console, &tr.stdout, &tr.stderr
@@ -239,10 +217,7 @@ func TestBootEmitFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := buildGuest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := guestProgram.Path(t)
 	full := errors.New("disk full")
 	m := Machine{Program: program, Append: []string{mark}}
 	outcome, err := Boot(t.Context(), k, m, []string{"guest", "runs", "1000", "50"}, func(*results.Run) error { return full })

@@ -29,15 +29,9 @@ func (p *program) addrs() *cli.Command {
 
 // addrsSpecs turns the flags into one valid spec for each count.
 func addrsSpecs(c *cli.Context, m *measure) ([]*churn.AddrsSpec, error) {
-	if err := noArguments(c); err != nil {
-		return nil, err
-	}
-	kind, err := linkKindOf(c)
+	kind, bits, err := localSubnetsOf(c)
 	if err != nil {
 		return nil, err
-	}
-	if c.IsSet("prefix-len") && c.Int("prefix-len") == 0 {
-		return nil, usageErrorf("--prefix-len 0: a subnet of everything is not local")
 	}
 	counts, err := countList(c, "count")
 	if err != nil {
@@ -50,7 +44,7 @@ func addrsSpecs(c *cli.Context, m *measure) ([]*churn.AddrsSpec, error) {
 			ListenerSpec: listeners,
 			Count:        n,
 			Families:     m.families,
-			PrefixLen:    c.Int("prefix-len"),
+			PrefixLen:    bits,
 			Secondaries:  c.Bool("secondaries"),
 			Promote:      c.Bool("promote"),
 			Order:        c.String("order"),

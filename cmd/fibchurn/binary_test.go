@@ -2,51 +2,25 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
 	"fibchurn/internal/netnstest"
+	"fibchurn/internal/progtest"
 )
 
-// buildOnce builds the program once a test process.
-var buildOnce = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "fibchurn-test-")
-	if err != nil {
-		return "", err
-	}
-	if err := os.Chmod(dir, 0o755); err != nil { // an ordinary user executes it too
-		return "", err
-	}
-	path := filepath.Join(dir, "fibchurn")
-	build := exec.Command("go", "build", "-o", path, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%v: %s", err, out)
-	}
-	return path, nil
-})
+// built is the program, made once a test process.
+var built = progtest.New(".")
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if path, err := buildOnce(); err == nil {
-		os.RemoveAll(filepath.Dir(path))
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(built.Run(m)) }
 
 func binary(t testing.TB) string {
 	t.Helper()
-	path, err := buildOnce()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return built.Path(t)
 }
 
 // execute runs the program as a process of its own, as an ordinary user where

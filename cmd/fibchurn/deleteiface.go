@@ -30,15 +30,9 @@ func (p *program) deleteIface() *cli.Command {
 
 // deleteIfaceSpecs turns the flags into one valid spec a cell.
 func deleteIfaceSpecs(c *cli.Context, m *measure) ([]*churn.DeleteIfaceSpec, error) {
-	if err := noArguments(c); err != nil {
-		return nil, err
-	}
-	kind, err := linkKindOf(c)
+	kind, bits, err := localSubnetsOf(c)
 	if err != nil {
 		return nil, err
-	}
-	if c.IsSet("prefix-len") && c.Int("prefix-len") == 0 {
-		return nil, usageErrorf("--prefix-len 0: a subnet of everything is not local")
 	}
 	loads := c.StringSlice("as")
 	if len(loads) == 0 {
@@ -54,7 +48,7 @@ func deleteIfaceSpecs(c *cli.Context, m *measure) ([]*churn.DeleteIfaceSpec, err
 			Subnets:   countOf(c, "subnets"),
 			Ifaces:    countOf(c, "ifaces"),
 			Families:  m.families,
-			PrefixLen: c.Int("prefix-len"),
+			PrefixLen: bits,
 			LinkKind:  kind,
 			Setup:     setupOf(c, m),
 			DownFirst: c.Bool("down-first"),

@@ -57,6 +57,19 @@ func linkKindOf(c *cli.Context) (string, error) {
 	return kind, nil
 }
 
+// localSubnetsOf are the link kind and the prefix length of commands whose load is
+// local subnets.
+func localSubnetsOf(c *cli.Context) (kind string, bits int, err error) {
+	if err := noArguments(c); err != nil {
+		return "", 0, err
+	}
+	if c.IsSet("prefix-len") && c.Int("prefix-len") == 0 {
+		return "", 0, usageErrorf("--prefix-len 0: a subnet of everything is not local")
+	}
+	kind, err = linkKindOf(c)
+	return kind, c.Int("prefix-len"), err
+}
+
 // tableSpecsOf turns the flags into one valid spec for each count, with its
 // prefixes.
 func tableSpecsOf(c *cli.Context, m *measure) ([]churn.TableSpec, error) {

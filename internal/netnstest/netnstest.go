@@ -41,14 +41,21 @@ func New(t testing.TB) (*ns.Namespace, *rtnl.Conn) {
 	return n, c
 }
 
-// Link makes a link of the first kind that works here, and brings it up.
-func Link(t testing.TB, c *rtnl.Conn) ns.Link {
+// Kind is the first kind of link that works here.
+func Kind(t testing.TB) string {
 	t.Helper()
+	Root(t)
 	kind, err := ns.ChooseKind(ns.KindAuto)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := ns.NewLink(kind, 0)
+	return kind
+}
+
+// Link makes a link of the first kind that works here, and brings it up.
+func Link(t testing.TB, c *rtnl.Conn) ns.Link {
+	t.Helper()
+	l := ns.NewLink(Kind(t), 0)
 	var b rtnl.Batch
 	if err := l.Create(&b); err != nil {
 		t.Fatal(err)
