@@ -21,8 +21,8 @@ PACKAGE_VERSION ?= $(shell case "$(VERSION)" in \
 
 .PHONY: install uninstall generated dist packages
 
-# What the program says of itself.
-generated: build
+# What the program says of itself. It is built anew, but where sudo hides Go.
+generated: $(if $(shell command -v $(GO)),build,$(BUILD)/fibchurn)
 	$(BUILD)/fibchurn man >$(BUILD)/fibchurn.1
 	$(BUILD)/fibchurn completion bash >$(BUILD)/fibchurn.bash
 	$(BUILD)/fibchurn completion zsh >$(BUILD)/_fibchurn
