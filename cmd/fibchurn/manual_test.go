@@ -67,7 +67,7 @@ func TestManualIsComplete(t *testing.T) {
 		}
 	}
 	for _, c := range described((&program{}).app()).Commands {
-		if !regexp.MustCompile(`(?m)^ {1,4}` + c.Name + `$`).MatchString(text) || !strings.Contains(text, "fibchurn "+c.Name) {
+		if !regexp.MustCompile(`(?m)^ {1,4}`+c.Name+`$`).MatchString(text) || !strings.Contains(text, "fibchurn "+c.Name) {
 			t.Errorf("no subsection of %s", c.Name)
 		}
 		for _, o := range c.Options {

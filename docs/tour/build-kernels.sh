@@ -12,8 +12,9 @@ set -eu
 fail() { echo "build-kernels: $2" >&2; exit "$1"; }
 [ $# -ge 1 ] && [ $# -le 2 ] || fail 2 "usage: build-kernels.sh DIR [PATCH]"
 here=$(cd "$(dirname "$0")" && pwd)
-patch=$(realpath "${2:-$here/fib_trie.patch}")
+patch=${2:-$here/fib_trie.patch}
 [ -r "$patch" ] || fail 2 "$patch: cannot be read"
+patch=$(realpath "$patch")
 for tool in gcc make flex bison bc xz patch apt-get dpkg; do
 	command -v "$tool" >/dev/null ||
 		fail 4 "no $tool; this helps: apt-get install gcc libc6-dev make flex bison bc xz-utils patch"
