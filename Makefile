@@ -4,17 +4,22 @@
 # Debian's packages of the tools its tests use, where they are missing.
 
 GO      ?= go
-PREFIX  ?= /usr/local
 SUDO    := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
-TOOLS   := strace jq qemu-system-x86_64
-PACKAGES := strace jq qemu-system-x86
+TOOLS   := strace jq qemu-system-x86_64 zsh fish mandoc groff rpm patch
+PACKAGES := strace jq qemu-system-x86 zsh fish mandoc groff-base rpm patch
 # One package at a time: tests that time the kernel must not disturb each other.
 GOTEST  := $(GO) test -p 1 -timeout 20m
 
-.PHONY: build run test lint bench nightly install tools kernels clean
+BUILD   ?= bin
+VERSION ?= $(shell git describe --always --dirty 2>/dev/null)
+
+.PHONY: build run test lint bench nightly tools kernels clean
 
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.version=$$(git describe --always --dirty 2>/dev/null)" -o bin/fibchurn ./cmd/fibchurn
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o $(BUILD)/fibchurn ./cmd/fibchurn
+
+# Installation and packages: docs/install.md.
+include internal/packaging/install.mk
 
 # The main job. Without root and sudo, fibchurn runs in a user namespace of its own.
 run: build
@@ -36,9 +41,6 @@ bench: build
 nightly: build
 	@.ci/nightly
 
-install: build
-	install -D -m 0755 bin/fibchurn $(DESTDIR)$(PREFIX)/bin/fibchurn
-
 tools:
 	@for tool in $(TOOLS); do command -v $$tool >/dev/null || missing=1; done; \
 	if [ -n "$$missing" ]; then \
@@ -50,4 +52,4 @@ kernels:
 	@vm/testdata/fetch-kernels.sh || { $(SUDO) apt-get update -q && vm/testdata/fetch-kernels.sh; }
 
 clean:
-	rm -rf bin
+	rm -rf $(BUILD)

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"fibchurn/internal/machine"
+	"fibchurn/internal/usage"
 )
 
 // run is the whole program: it executes the command line args (args[0] is the
@@ -71,13 +72,14 @@ func (p *program) app() *cli.App {
 		OnUsageError:           onUsageError,
 		UseShortOptionHandling: true,
 		Flags:                  measureFlags(),
-		Commands:               []*cli.Command{p.deleteIface(), p.routes(), p.addrs(), p.flap(), p.resize(), p.lookup(), p.nexthops(), p.netns(), p.suite(), p.vm(), p.compare(), p.doctor()},
+		Commands:               []*cli.Command{p.deleteIface(), p.routes(), p.addrs(), p.flap(), p.resize(), p.lookup(), p.nexthops(), p.netns(), p.suite(), p.vm(), p.compare(), p.doctor(), p.completion(), p.man()},
 		Action:                 noCommand,
 		Before:                 func(c *cli.Context) error { return noEmptyValue(c, c.App.Flags) },
 	}
 	for _, command := range app.Commands {
 		command.Before = func(c *cli.Context) error { return noEmptyValue(c, command.Flags) }
 	}
+	usage.SetHelp(app, valueOf)
 	return app
 }
 
