@@ -47,7 +47,7 @@ func (r *Runner) Run(ctx context.Context, w Workload, number int) (*results.Run,
 	if err != nil {
 		return nil, err
 	}
-	e := &execution{plan: plan, observers: slices.Concat(r.Observers, plan.Observers), run: results.Run{
+	e := &execution{plan: plan, observers: slices.Concat(r.Observers, plan.Observers, []Observer{&runDelays{}}), run: results.Run{
 		Schema: results.Schema, Time: time.Now().UTC(),
 		Command: w.Command(), Cell: w.Cell(), Run: number, Boot: r.Boot,
 		Spec: spec, Environment: r.Environment,
