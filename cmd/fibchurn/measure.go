@@ -56,25 +56,25 @@ func (p *program) measure(m *measure, kind string, cells func(kind string) []chu
 		env.FibSyncMem = inheritedSyncMem(os.Getenv)
 	}
 
-	warnings := machine.Warnings(env)
-	tracer, why, err := p.openTracer(m)
+	instruments, doubts, err := p.instruments(m)
 	if err != nil {
 		return err
 	}
-	var instruments []churn.Observer
+	tracer, untraced, err := p.openTracer(m)
+	if err != nil {
+		return err
+	}
 	if tracer != nil {
 		defer tracer.Close()
 		instruments = append(instruments, tracer)
 	}
-	warnings = append(warnings, why...)
-
+	doubts = append(doubts, untraced...)
 	stop, abort, releaseSignals := interrupts(p.stderr, m.quiet)
 	defer releaseSignals()
 	bar := newProgress(p.stderr, m.quiet)
 	session := churn.Session{
-		Runner:      &churn.Runner{Environment: env, Boot: machine.Boot(), Observers: append(m.observers, &loadWatch{environment: warnings})},
-		Instruments: instruments,
-		Cells:       workloads, Runs: m.runs, Warmup: m.warmup, Seed: m.seed,
+		Runner: &churn.Runner{Environment: env, Boot: machine.Boot(), Observers: append(m.observers, &loadWatch{environment: append(machine.Warnings(env), doubts...)})},
+		Cells:  workloads, Instruments: instruments, Runs: m.runs, Warmup: m.warmup, Seed: m.seed,
 		Emit: out.emit, Progress: bar.show,
 	}
 	err = session.Measure(stop, abort)
