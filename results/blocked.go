@@ -8,6 +8,7 @@ const (
 	WaitRTNL           = "rtnl"            // for the routing netlink lock
 	WaitLock           = "lock"            // for another mutex or semaphore
 	WaitCPU            = "cpu"             // preempted: ready, and something else had the CPU
+	WaitSelf           = "self"            // for another thread of fibchurn, which shares the CPUs that Go's scheduler uses
 	WaitOther          = "other"
 )
 

@@ -56,19 +56,11 @@ func (p *program) measure(m *measure, kind string, cells func(kind string) []chu
 		env.FibSyncMem = inheritedSyncMem(os.Getenv)
 	}
 
-	instruments, doubts, err := p.instruments(m)
+	instruments, doubts, releaseInstruments, err := p.openInstruments(m)
 	if err != nil {
 		return err
 	}
-	tracer, untraced, err := p.openTracer(m)
-	if err != nil {
-		return err
-	}
-	if tracer != nil {
-		defer tracer.Close()
-		instruments = append(instruments, tracer)
-	}
-	doubts = append(doubts, untraced...)
+	defer releaseInstruments()
 	stop, abort, releaseSignals := interrupts(p.stderr, m.quiet)
 	defer releaseSignals()
 	bar := newProgress(p.stderr, m.quiet)

@@ -17,6 +17,9 @@ import (
 // RTNL is held: seen under a request of rtnetlink it is synchronize_net. rtnl_lock is
 // mutex_lock(&rtnl_mutex) (net/core/rtnetlink.c): a mutex that a function which calls
 // rtnl_lock waits for itself is RTNL.
+//
+// futex(2) in a timed stretch is Go's scheduler: it lets a thread that returns from a
+// system call go on only when one of its GOMAXPROCS places is free.
 func classify(stack []string) string {
 	networking := false
 	for i, f := range stack {
@@ -32,10 +35,12 @@ func classify(stack []string) string {
 			return results.WaitSynchronizeRCU
 		case strings.HasPrefix(f, "rtnl_lock") || strings.HasPrefix(f, "rtnl_net_lock"):
 			return results.WaitRTNL
-		case isMutex(f) && i > 0 && locksRTNL[stack[i-1]]:
+		case isMutex(f) && i > 0 && locksRTNL(stack[i-1]):
 			return results.WaitRTNL
 		case isLock(f):
 			return results.WaitLock
+		case strings.HasSuffix(f, "_sys_futex"):
+			return results.WaitSelf
 		}
 	}
 	return results.WaitOther
@@ -45,10 +50,12 @@ func classify(stack []string) string {
 // end of one does after it (netdev_run_todo).
 var requests = map[string]bool{"rtnetlink_rcv_msg": true, "netlink_rcv_skb": true, "netlink_sendmsg": true}
 
-// locksRTNL are functions of a request's way that call rtnl_lock.
-var locksRTNL = map[string]bool{
-	"rtnetlink_rcv_msg": true, "rtnetlink_rcv": true, "rtnl_dumpit": true, "rtnl_dump_all": true, "netlink_dump": true,
-	"rtnl_newlink": true, "netdev_run_todo": true, "netdev_wait_allrefs_any": true,
+// locksRTNL reports whether a function is of those that handle requests of rtnetlink
+// and call rtnl_lock or rtnl_net_lock.
+func locksRTNL(f string) bool {
+	return f == "netdev_run_todo" || slices.ContainsFunc([]string{"rtnl_", "rtnetlink_", "inet_rtm_", "inet6_rtm_", "netdev_wait_allrefs"}, func(prefix string) bool {
+		return strings.HasPrefix(f, prefix)
+	})
 }
 
 func isMutex(f string) bool {
