@@ -47,6 +47,21 @@ func (p *PhaseBlocked) Wall() int64 {
 	return sum
 }
 
+// negativeWait names the first phase that has a wait or number of waits below zero.
+func negativeWait(b *Blocked) (phase string, negative bool) {
+	if b == nil {
+		return "", false
+	}
+	for i := range b.Phases {
+		for _, w := range b.Phases[i].Waits {
+			if min(w.Count, w.Wall, w.Max) < 0 {
+				return b.Phases[i].Phase, true
+			}
+		}
+	}
+	return "", false
+}
+
 // Phase returns the waits of the phase of that name, or nil.
 func (b *Blocked) Phase(name string) *PhaseBlocked {
 	if b == nil {
