@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/urfave/cli/v2"
 
@@ -28,23 +29,32 @@ func (p *program) openInstruments(m *measure) (all []churn.Observer, doubts []re
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	var open []io.Closer
+	release = func() {
+		for _, o := range open {
+			o.Close()
+		}
+	}
 	blocked, more, err := p.openBlocked(m)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	doubts = append(doubts, more...)
 	if blocked != nil {
+		open = append(open, blocked)
 		all = []churn.Observer{append(churn.Together(all), blocked)}
 	}
 	tracer, more, err := p.openTracer(m)
 	if err != nil {
+		release()
 		return nil, nil, nil, err
 	}
 	doubts = append(doubts, more...)
-	if tracer == nil {
-		return all, doubts, func() {}, nil
+	if tracer != nil {
+		open = append(open, tracer)
+		all = append(all, tracer)
 	}
-	return append(all, tracer), doubts, func() { tracer.Close() }, nil
+	return all, doubts, release, nil
 }
 
 // openBlocked opens the account of waits that belongs to --profile.

@@ -2,7 +2,6 @@ package offcpu
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -21,7 +20,8 @@ type Namer interface{ Name(address uint64) string }
 // An Observer adds to the record of a run what its timed threads waited for. It is a
 // churn.PhaseObserver.
 type Observer struct {
-	names Namer
+	names  Namer
+	keeper *event
 
 	mu     sync.Mutex
 	record *results.Blocked
@@ -29,13 +29,22 @@ type Observer struct {
 
 // New returns an Observer that names functions by the table. Where this user or
 // kernel gives no such account, the error is an *ns.UnsupportedError.
+//
+// Until Close there is always one such event, though of a thread that nobody watches:
+// with the first and the last the kernel changes its own code on all CPUs
+// (perf_swevent_enabled, perf_sched_events), which is nothing for the middle of a run.
 func New(names Namer) (*Observer, error) {
 	e, err := openEvent()
 	if err != nil {
 		return nil, err
 	}
-	e.close()
-	return &Observer{names: names}, nil
+	return &Observer{names: names, keeper: e}, nil
+}
+
+// Close ends the observer's use of perf events.
+func (o *Observer) Close() error {
+	o.keeper.close()
+	return nil
 }
 
 // Start begins a run.
@@ -146,10 +155,4 @@ func monotonic() int64 {
 	var t unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t)
 	return t.Nano()
-}
-
-// Refused reports whether an error says that there can be no such account here.
-func Refused(err error) bool {
-	var unsupported *ns.UnsupportedError
-	return errors.As(err, &unsupported)
 }

@@ -32,6 +32,11 @@ func observer(t *testing.T) *offcpu.Observer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := o.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	return o
 }
 
