@@ -113,6 +113,9 @@ func (f *folder) stack(s *source, i int) string {
 		case contextKernel:
 			frames = append(frames, f.kernel(w, first))
 		case contextUser:
+			if !own && !first {
+				continue // one frame says it: that program's functions are not known here
+			}
 			user := f.user(w, first, own)
 			for i := len(user) - 1; i >= 0; i-- {
 				frames = append(frames, user[i])

@@ -22,9 +22,9 @@ const (
 )
 
 // DefaultHz is how often a second samples are taken unless asked otherwise. It is no
-// multiple of a timer tick's rate, so that samples do not fall on ticks, or between
+// multiple of the rate of a timer tick, so that samples do not fall on ticks, or between
 // them, all the time.
-const DefaultHz = 1999
+const DefaultHz = 599
 
 // A Profiler is a churn.PhaseObserver that samples the timed stretches of runs, one
 // run after the other.
