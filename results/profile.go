@@ -31,7 +31,14 @@ type Stack struct {
 // A Trace counts calls of the kernel's trie functions in a run's timed phases, and
 // the time from entering to leaving each, by kprobes.
 type Trace struct {
-	Phases []PhaseTrace `json:"phases"`
+	Phases   []PhaseTrace `json:"phases"`
+	Untraced []Untraced   `json:"untraced,omitempty"` // functions that could not be traced
+}
+
+// An Untraced is a function that was to be traced, and why it is not.
+type Untraced struct {
+	Function string `json:"function"`
+	Why      string `json:"why"` // "no symbol: inlined into its callers"
 }
 
 // A PhaseTrace is what was traced in one phase of a run.
@@ -46,6 +53,12 @@ type FunctionTrace struct {
 	Symbol   string `json:"symbol"`           // "resize.isra.0": what this kernel calls it
 	Calls    int64  `json:"calls"`            // entered
 	Missed   int64  `json:"missed,omitempty"` // calls whose time is not known: the kernel had no free return probe
-	Wall     int64  `json:"wall_ns"`          // sum from entering to leaving, with the probes' own time and with functions called within
-	Max      int64  `json:"max_ns"`           // the longest
+	// Wall is the sum from entering to leaving, with the probes' own time and with
+	// functions called within. Of a call within another of the same function only the
+	// outer one is in it.
+	Wall int64 `json:"wall_ns"`
+	Max  int64 `json:"max_ns"` // the longest of those
+	// Elsewhere are calls that other threads of the machine made meanwhile: of other
+	// programs, and of the kernel's own threads, which dismantle namespaces.
+	Elsewhere int64 `json:"elsewhere,omitempty"`
 }

@@ -199,11 +199,11 @@ func markUnknownCPU(r *Run) {
 // negativeTime names the first phase that has a time below zero, which none can.
 func negativeTime(r *Run) (phase string, negative bool) {
 	for i := range r.Phases {
-		if p := &r.Phases[i]; min(p.Wall, p.User, p.System, p.Blocked) < 0 {
+		if p := &r.Phases[i]; min(p.Wall, p.User, p.System, p.Blocked, p.RunDelay) < 0 {
 			return p.Name, true
 		}
 	}
-	return "", false
+	return negativeWait(r.Blocked)
 }
 
 // A noRunError is of a line of something else. It keeps what the decoder said from

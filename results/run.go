@@ -32,6 +32,7 @@ type Run struct {
 	Resize      *Resize         `json:"resize,omitempty"`    // rebalancing, of the command resize
 	Profile     *Profile        `json:"profile,omitempty"`   // where the CPU was
 	Trace       *Trace          `json:"trace,omitempty"`     // calls of the kernel's functions
+	Blocked     *Blocked        `json:"blocked,omitempty"`   // what the timed threads waited for
 
 	// Verified says that every check of the run held. A run without it is an
 	// error, not a sample.
@@ -47,7 +48,7 @@ type Run struct {
 func (r *Run) Sample() bool { return r.Verified && !r.Partial && !r.Instrumented() }
 
 // Instrumented reports whether the run was profiled or traced.
-func (r *Run) Instrumented() bool { return r.Profile != nil || r.Trace != nil }
+func (r *Run) Instrumented() bool { return r.Profile != nil || r.Trace != nil || r.Blocked != nil }
 
 // Phase returns the phase of that name, or nil.
 func (r *Run) Phase(name string) *Phase {
@@ -77,6 +78,10 @@ type Phase struct {
 	Blocked             int64 `json:"blocked_ns"`
 	VoluntarySwitches   int64 `json:"voluntary_switches"`
 	InvoluntarySwitches int64 `json:"involuntary_switches"`
+	// RunDelay is the time that the thread was ready and waited for a CPU, also
+	// between the phase's calls (sched_info, /proc/thread-self/schedstat); 0 where the
+	// kernel does not keep it (CONFIG_SCHED_INFO).
+	RunDelay int64 `json:"run_delay_ns,omitempty"`
 
 	// CPUUnknown says that the thread that was timed did nothing itself: its CPU
 	// times say nothing, nor does Blocked.

@@ -69,6 +69,8 @@ func (p *page) block(b block) {
 	p.grid(listenerGrid(b))
 	p.resize(b)
 	p.trie(b)
+	p.blocked(b)
+	p.section(traceNotes(b), none)
 	p.section(warningTexts(b), yellow)
 	p.section(l.sentence(b), bold)
 }

@@ -21,7 +21,7 @@ func measureFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "json", Aliases: []string{"j"}, Usage: "print the JSON lines instead of the table"},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress and no notes on stderr"},
 		&cli.StringFlag{Name: "color", Value: "auto", Usage: "auto, always or never; NO_COLOR is honoured"},
-	}, syncMemFlags()...)
+	}, slices.Concat(syncMemFlags(), profileFlags(), traceFlags())...)
 }
 
 // A measure holds the values of measureFlags.
@@ -35,6 +35,8 @@ type measure struct {
 	histogram    bool             // draw those of lookups
 	syncMem      int              // bytes, 0: as it is
 	observers    []churn.Observer // of every run
+	profile      profileSpec
+	trace        bool // count and time calls of the trie's functions
 }
 
 func measureOf(c *cli.Context) (*measure, error) {
@@ -46,9 +48,13 @@ func measureOf(c *cli.Context) (*measure, error) {
 		json:   at(c, "json").Bool("json"),
 		quiet:  at(c, "quiet").Bool("quiet"),
 		color:  at(c, "color").String("color"),
+		trace:  at(c, "trace-resize").Bool("trace-resize"),
 	}
 	var err error
 	if m.syncMem, err = syncMemOf(c); err != nil {
+		return nil, err
+	}
+	if m.profile, err = profileSpecOf(c); err != nil {
 		return nil, err
 	}
 	if at(c, "4").Bool("4") {
