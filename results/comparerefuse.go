@@ -156,5 +156,8 @@ func sampleText(s Side) string {
 	if s.Partial+s.Failed > 0 {
 		text += fmt.Sprintf(" (%d interrupted, %d failed their checks)", s.Partial, s.Failed)
 	}
+	if s.Watched > 0 {
+		text += fmt.Sprintf(" (and %s that were profiled or traced, which tell no times)", count(s.Watched, "run", "runs"))
+	}
 	return strings.ReplaceAll(text, nbsp, " ")
 }

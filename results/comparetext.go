@@ -21,7 +21,8 @@ func WriteComparison(w io.Writer, c Comparison, opts TextOptions) error {
 	for _, t := range compareTables(c) {
 		p.compareTable(t)
 	}
-	p.section(append([]string{legend(c)}, limitNotes(c)...), none)
+	p.functionTables(c)
+	p.section(append(append([]string{legend(c)}, functionLegend(c)...), limitNotes(c)...), none)
 	p.section(comparisonWarnings(c), yellow)
 	p.section(verdicts(c), bold)
 	_, err := w.Write(p.buf.Bytes())
@@ -39,7 +40,7 @@ func (p *page) side(role string, s Side) {
 	for _, reason := range []struct {
 		n    int
 		text string
-	}{{s.Partial, "interrupted"}, {s.Failed, "failed their checks"}, {s.Twice, "in the files twice"}} {
+	}{{s.Partial, "interrupted"}, {s.Failed, "failed their checks"}, {s.Twice, "in the files twice"}, {s.Watched, "profiled or traced"}} {
 		if reason.n > 0 {
 			why = append(why, fmt.Sprintf("%d %s", reason.n, reason.text))
 		}
