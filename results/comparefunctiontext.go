@@ -2,7 +2,6 @@ package results
 
 import (
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -79,8 +78,8 @@ func functionGrid(rows []CompareRow) grid {
 		{title: "finds\nfrom", drop: 4},
 		{title: "", left: true},
 	}}
+	digits := functionDecimals(rows)
 	for _, r := range rows {
-		digits := functionDecimals(r)
 		delta, interval := string(Unshown), "-"
 		if r.Result != Unshown {
 			delta = signedText(r.Delta.Estimate, digits)
@@ -96,12 +95,16 @@ func functionGrid(rows []CompareRow) grid {
 	return replaceSpaces(g)
 }
 
-// functionDecimals serves the larger of both figures.
-func functionDecimals(r CompareRow) int {
-	if r.Metric == metricCalls {
+// functionDecimals serves the largest figure.
+func functionDecimals(rows []CompareRow) int {
+	largest := 0.0
+	for _, r := range rows {
+		largest = max(largest, r.BaseSummary.Median, r.NewSummary.Median)
+	}
+	if rows[0].Metric == metricCalls {
 		return 3
 	}
-	return nsDecimals(math.Max(r.BaseSummary.Median, r.NewSummary.Median))
+	return nsDecimals(largest)
 }
 
 // functionResult: a function that is called more often is not slower.

@@ -40,13 +40,17 @@ func (p *page) side(role string, s Side) {
 	for _, reason := range []struct {
 		n    int
 		text string
-	}{{s.Partial, "interrupted"}, {s.Failed, "failed their checks"}, {s.Twice, "in the files twice"}, {s.Watched, "profiled or traced"}} {
+	}{{s.Partial, "interrupted"}, {s.Failed, "failed their checks"}, {s.Twice, "in the files twice"}} {
 		if reason.n > 0 {
 			why = append(why, fmt.Sprintf("%d %s", reason.n, reason.text))
 		}
 	}
 	if why != nil {
-		p.paragraph(fmt.Sprintf("%sleft out of %s: %s of %d (%s)", nbsp+nbsp, role, count(s.Runs-s.Samples, "run", "runs"), s.Runs, strings.Join(why, ", ")), 4, red)
+		left := s.Runs - s.Samples - s.Watched
+		p.paragraph(fmt.Sprintf("%sleft out of %s: %s of %d (%s)", nbsp+nbsp, role, count(left, "run", "runs"), s.Runs, strings.Join(why, ", ")), 4, red)
+	}
+	if s.Watched > 0 {
+		p.paragraph(fmt.Sprintf("%sbeside them: %s, profiled or traced, of which no time is taken", nbsp+nbsp, count(s.Watched, "run", "runs")), 4, none)
 	}
 }
 

@@ -114,7 +114,11 @@ func profiledCases() map[string]profiledCase {
 func profileDoubts(r *Run) {
 	r.Profile.Lost = int64(r.Run)
 	r.Warnings = []Warning{{"profile", fmt.Sprintf("%d samples had no name", 10*r.Run)}}
-	r.Profile.Phases[1].Stacks[0].Frames = "\x1b[31m;evil\n<script>"
+	for i, s := range r.Profile.Phases[1].Stacks {
+		if s.Frames == stackResize {
+			r.Profile.Phases[1].Stacks[i].Frames = "\x1b[31m;evil\n<script>"
+		}
+	}
 	if r.Run == 3 {
 		r.Verified = false
 	}
@@ -157,11 +161,12 @@ func TestWatchedRunsTellNoTimes(t *testing.T) {
 	}
 }
 
-// The derivation of REFERENCE: of a packet gap of 130.86 ns fib_table_lookup, with
-// 20.63 % of the samples, takes 26.99 ns, and five functions with 37.18 % take 48.65 ns.
+// What others derived from a profile of forwarding on one core: of a packet gap of
+// 130.86 ns fib_table_lookup, with 20.63 % of the samples, takes 26.99 ns, and five
+// functions with 37.18 % take 48.65 ns.
 func TestShareOfPacketGap(t *testing.T) {
-	samples := map[string]int64{"fib_table_lookup": 2063, "bpf_fib_lookup": 1292, "fib_select_path": 240, "fib_get_table": 83, "l3mdev_fib_table_rcu": 40}
-	rest := int64(10000)
+	samples := map[string]int64{"fib_table_lookup": 20626, "bpf_fib_lookup": 12920, "fib_select_path": 2400, "fib_get_table": 830, "l3mdev_fib_table_rcu": 400}
+	rest := int64(100000)
 	for _, n := range samples {
 		rest -= n
 	}
@@ -169,7 +174,7 @@ func TestShareOfPacketGap(t *testing.T) {
 	run := Run{Command: "lookup", Cell: "1000", Run: 1, Boot: "b", Verified: true, Spec: []byte(`{"lookup":{"readers":1}}`),
 		Latency: []Latency{{Probe: "bpf", Stretch: "rest", Count: 1e6, Reached: 1e9 / 130.86, HDR: "x"}}}
 	twin := run
-	p := PhaseProfile{Phase: "rest", Samples: 10000}
+	p := PhaseProfile{Phase: "rest", Samples: 100000}
 	for symbol, n := range samples {
 		p.Stacks = append(p.Stacks, Stack{"reader_[u];" + symbol, n})
 	}
@@ -195,13 +200,13 @@ func TestShareOfPacketGap(t *testing.T) {
 		symbols []string
 		ns      float64
 	}{{[]string{"fib_table_lookup"}, 26.99}, {[]string{"fib_table_lookup", "bpf_fib_lookup", "fib_select_path", "fib_get_table", "l3mdev_fib_table_rcu"}, 48.65}} {
-		if ns, lo, hi := timesShare(s.shareOf(want.symbols...), whole.ns); math.Abs(ns-want.ns) > 0.01 || !(lo < ns && ns < hi) {
+		if ns, lo, hi := timesShare(s.shareOf(want.symbols...), whole.ns); math.Abs(ns-want.ns) > 0.005 || !(lo < ns && ns < hi) {
 			t.Errorf("%v: %.3f ns (%.3f to %.3f), want %.2f", want.symbols, ns, lo, hi, want.ns)
 		}
 	}
 	text := string(render(t, runs, TextOptions{}))
 	i := slices.IndexFunc(strings.Split(text, "\n"), func(l string) bool { return strings.HasPrefix(l, "fib_table_lookup") })
-	if i < 0 || !strings.Contains(strings.Split(text, "\n")[i], " 26.99 ") {
+	if i < 0 || !strings.Contains(strings.Split(text, "\n")[i], " 20.63 ") || !strings.Contains(strings.Split(text, "\n")[i], " 26.99 ") {
 		t.Errorf("the table does not say 26.99 ns:\n%s", text)
 	}
 }

@@ -3,6 +3,9 @@ package results
 import (
 	"encoding/json"
 	"math"
+	"strings"
+
+	hdrhistogram "github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // A cost is the time that an operation of a phase takes on a CPU, by the runs that
@@ -69,9 +72,11 @@ func (r *Run) cpuOf(phase, scope string) (ns float64, unit, why string) {
 	return float64(p.User+p.System) / float64(operations), unit, ""
 }
 
-// lookupGap is the time from one lookup of a reader to the next. In a closed loop the
-// reader, pinned to its CPU, is on it all that time, as a core is that forwards
-// packets as fast as it can: a function's share times the gap is its time a lookup.
+// lookupGap is the time of a lookup that the samples of a stretch are of. In a closed
+// loop the reader, pinned to its CPU, is on it all the time, as a core is that forwards
+// packets as fast as it can. A lookup from user space is timed, and sampled, from
+// asking to the answer: that is the mean of the times. Of lookups that the kernel makes
+// many a call the calls are: there it is the gap from one lookup to the next.
 func (r *Run) lookupGap(found []*Latency) (ns float64, unit, why string) {
 	switch {
 	case len(found) > 1:
@@ -82,6 +87,13 @@ func (r *Run) lookupGap(found []*Latency) (ns float64, unit, why string) {
 	var p lookupParameters
 	if json.Unmarshal(r.Spec, &p) != nil {
 		return 0, "", "the record does not say how many readers there were"
+	}
+	if !strings.HasPrefix(found[0].Probe, "bpf") {
+		h, err := hdrhistogram.Decode([]byte(found[0].HDR))
+		if err != nil {
+			return 0, "", "the histogram of the lookups cannot be read"
+		}
+		return h.Mean(), "lookup", ""
 	}
 	return float64(max(1, p.Lookup.Readers)) * 1e9 / found[0].Reached, "lookup", ""
 }

@@ -116,6 +116,14 @@ func sharesOf(runs []Run, phase string) phaseShares {
 	return s
 }
 
+// clusterUnit is what the samples are clustered by.
+func (s *phaseShares) clusterUnit() string {
+	if s.clusters < s.runs {
+		return UnitBoot
+	}
+	return UnitRun
+}
+
 // shareOf is the share of some symbols together.
 func (s *phaseShares) shareOf(symbols ...string) portion {
 	var part, all []float64

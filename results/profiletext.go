@@ -19,57 +19,60 @@ const (
 
 // profiles writes a table for each cell and phase that was profiled.
 func (p *page) profiles(b block) {
-	var warnings []string
+	var warnings, few []string
 	for _, c := range watchedCells(b, (*Run).profiled) {
-		var few []string
+		var thin []string
+		clusters, unit := MinRuns, ""
 		for _, phase := range profilePhases(c.watched) {
 			s := sharesOf(c.watched, phase)
 			if s.samples < minSamples {
-				few = append(few, fmt.Sprintf("%s%s%d", plain(phase), nbsp, s.samples))
+				thin = append(thin, fmt.Sprintf("%s%s%d", plain(phase), nbsp, s.samples))
 				continue
 			}
-			warnings = append(warnings, p.profile(&c, s)...)
+			if warning := p.profile(&c, s); warning != "" {
+				warnings = append(warnings, warning)
+			}
+			if s.samples < fewSamples {
+				few = append(few, fmt.Sprintf("%s %s%s%d", plain(c.name), plain(phase), nbsp, s.samples))
+			}
+			if s.clusters < clusters {
+				clusters, unit = s.clusters, s.clusterUnit()
+			}
 		}
-		if few != nil {
-			p.section([]string{fmt.Sprintf("profile of %s: fewer than %d samples say nothing: %s", plain(c.name), minSamples, strings.Join(few, ", "))}, none)
+		p.tooThin(&c, thin)
+		if unit != "" {
+			warnings = append(warnings, fmt.Sprintf("warning: %s was profiled in %s: the intervals of the shares take all samples for independent and know nothing of what "+
+				"differs between %ss, which takes %d", plain(c.name), count(clusters, unit, unit+"s"), unit, MinRuns))
 		}
 		warnings = append(warnings, lostText(&c)...)
 	}
-	warnings = append(warnings, watchedWarnings(b, (*Run).profiled, "profiled")...)
-	p.section(warnings, yellow)
+	if few != nil {
+		warnings = append(warnings, fmt.Sprintf("warning: fewer than %d samples: %s; more runs have more, or longer phases", fewSamples, strings.Join(few, ", ")))
+	}
+	p.section(append(warnings, watchedWarnings(b, (*Run).profiled, "profiled")...), yellow)
 }
 
-// profile writes the table of one phase, and returns what makes it doubtful.
-func (p *page) profile(c *watchedCell, s phaseShares) (warnings []string) {
+// tooThin names phases of which there is no table.
+func (p *page) tooThin(c *watchedCell, phases []string) {
+	if phases != nil {
+		p.section([]string{fmt.Sprintf("profile of %s: no table of phases with fewer than %d samples in all runs: %s",
+			plain(c.name), minSamples, strings.Join(phases, ", "))}, none)
+	}
+}
+
+// profile writes the table of one phase, and returns a warning where profiling slowed
+// it too much.
+func (p *page) profile(c *watchedCell, s phaseShares) (warning string) {
 	whole := perOperation(c.bare, s.phase, c.watched[0].Profile.Scope)
 	p.gap()
 	p.paragraph(profileTitle(c, s, whole), 2, bold)
-	g := profileGrid(s, whole)
-	p.lines(g.clipped(p.opts.Width))
+	p.lines(profileGrid(s, whole).clipped(p.opts.Width))
 	overhead, warning := c.overheadTexts("profiling", s.phase)
-	notes := []string{overhead}
+	p.paragraph(nbsp+nbsp+overhead, 4, none)
 	if whole.why != "" {
-		notes = append(notes, "ns of an operation are not known: "+whole.why)
+		p.paragraph(nbsp+nbsp+"ns of an operation are not known: "+whole.why, 4, none)
 	}
-	for _, n := range notes {
-		p.paragraph(nbsp+nbsp+n, 4, none)
-	}
-	if warning != "" {
-		warnings = append(warnings, warning)
-	}
-	if s.samples < fewSamples {
-		warnings = append(warnings, fmt.Sprintf("warning: few samples of the phase %s of %s: %d; more runs, or a longer phase, have more",
-			plain(s.phase), plain(c.name), s.samples))
-	}
-	if s.clusters < MinRuns {
-		unit := "run"
-		if s.clusters < s.runs {
-			unit = "boot"
-		}
-		warnings = append(warnings, fmt.Sprintf("warning: the phase %s of %s was profiled in %s: the intervals of its shares take all samples for independent, "+
-			"and know nothing of what differs between %ss; that takes %d", plain(s.phase), plain(c.name), count(s.clusters, unit, unit+"s"), unit, MinRuns))
-	}
-	return warnings
+	return warning
 }
 
 // profileTitle says what was sampled, how much of it there is, and how long the
@@ -145,11 +148,14 @@ func profileGrid(s phaseShares, whole cost) grid {
 		}
 		rows = append(rows, symbolShare{fmt.Sprintf("others (%d symbols)", len(rest)), s.shareOf(names...)})
 	}
+	d := 0
+	if len(rows) > 0 {
+		d = nsDecimals(rows[0].of * whole.ns.Median)
+	}
 	var lows, highs, lowNs, highNs, ns []string
 	for _, r := range rows {
 		lows, highs = append(lows, fixed(100*r.lo, 2)), append(highs, fixed(100*r.hi, 2))
 		x, lo, hi := timesShare(r.portion, whole.ns)
-		d := nsDecimals(x)
 		ns = append(ns, fixed(x, d))
 		if math.IsInf(lo, 0) || math.IsInf(hi, 0) {
 			lowNs, highNs = append(lowNs, ""), append(highNs, "")
@@ -168,8 +174,8 @@ func profileGrid(s phaseShares, whole cost) grid {
 	return g
 }
 
-// nsDecimals is how many digits a function's time of an operation has: those of a
-// lookup in the kernel are of a few ns.
+// nsDecimals is how many digits the times of functions have beside one of ns: those of
+// a lookup in the kernel are of a few ns.
 func nsDecimals(ns float64) int {
 	switch {
 	case ns < 99.995:
