@@ -21,6 +21,7 @@ func measureFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "json", Aliases: []string{"j"}, Usage: "print the JSON lines instead of the table"},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress and no notes on stderr"},
 		&cli.StringFlag{Name: "color", Value: "auto", Usage: "auto, always or never; NO_COLOR is honoured"},
+		profileOutFlag(),
 	}, syncMemFlags()...)
 }
 
@@ -30,6 +31,7 @@ type measure struct {
 	runs, warmup int
 	seed         uint64
 	output       string
+	profileOut   string
 	json, quiet  bool
 	color        string
 	histogram    bool             // draw those of lookups
@@ -49,6 +51,9 @@ func measureOf(c *cli.Context) (*measure, error) {
 	}
 	var err error
 	if m.syncMem, err = syncMemOf(c); err != nil {
+		return nil, err
+	}
+	if m.profileOut, err = profileOutOf(c); err != nil {
 		return nil, err
 	}
 	if at(c, "4").Bool("4") {
