@@ -59,14 +59,17 @@ type selfSide struct {
 	why    string
 }
 
-func selfSideOf(watched, bare []Run, phase string) selfSide {
+func selfSideOf(watched, bare []Run, phase string, clock lookupTiming) selfSide {
 	var s selfSide
 	has := func(r *Run) bool { return r.profileOf(phase) != nil }
 	for _, pair := range match(watched, bare, has, (*Run).Sample) {
 		symbols, total := pair.loaded.profileOf(phase).selfSamples()
 		s.total += total
 		ns, unit, why := pair.empty.cpuOf(phase, pair.loaded.Profile.Scope)
-		switch {
+		if clock.bySamples && why == "" {
+			ns, _ = pair.loaded.sampledGap(phase)
+		}
+		switch why = cmp.Or(why, clock.why); {
 		case why != "":
 			s.why = why
 			continue
@@ -102,7 +105,11 @@ func (p *pairing) selfRows(s *strand, base, new []Run) []CompareRow {
 	}
 	var rows []CompareRow
 	for _, phase := range profilePhases(base) {
-		b, n := selfSideOf(base, s.base, phase), selfSideOf(new, s.new, phase)
+		clock := lookupClock(base, phase)
+		if other := lookupClock(new, phase); clock == (lookupTiming{}) || other.why != "" {
+			clock = other // both sides by the same clock
+		}
+		b, n := selfSideOf(base, s.base, phase, clock), selfSideOf(new, s.new, phase, clock)
 		if !p.wantsPhase(phase) || min(b.total, n.total) < minSamples {
 			continue
 		}

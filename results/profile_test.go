@@ -185,17 +185,12 @@ func TestShareOfPacketGap(t *testing.T) {
 		run.Time, twin.Time = time.Unix(int64(n)*10, 0), time.Unix(int64(n)*10+5, 0)
 		runs = append(runs, run, twin)
 	}
-	whole := perOperation(runs, "rest", "thread")
+	cells := watchedCells(blocks(runs)[0], (*Run).profiled)
+	whole := cells[0].perOperation("rest")
 	if whole.why != "" || whole.unit != "lookup" {
 		t.Fatal(whole)
 	}
-	var watched []Run
-	for _, r := range runs {
-		if r.Profile != nil {
-			watched = append(watched, r)
-		}
-	}
-	s := sharesOf(watched, "rest")
+	s := sharesOf(cells[0].watched, "rest")
 	for _, want := range []struct {
 		symbols []string
 		ns      float64
@@ -208,5 +203,86 @@ func TestShareOfPacketGap(t *testing.T) {
 	i := slices.IndexFunc(strings.Split(text, "\n"), func(l string) bool { return strings.HasPrefix(l, "fib_table_lookup") })
 	if i < 0 || !strings.Contains(strings.Split(text, "\n")[i], " 20.63 ") || !strings.Contains(strings.Split(text, "\n")[i], " 26.99 ") {
 		t.Errorf("the table does not say 26.99 ns:\n%s", text)
+	}
+}
+
+// profiledLookups are quiet runs of one reader with a probe, and their twins, in which
+// the reader had its CPU for a fraction of the time.
+func profiledLookups(probe, event string, onCPU float64) []Run {
+	var runs []Run
+	for n := 1; n <= 8; n++ {
+		r := Run{Command: "lookup", Cell: "1000", Run: n, Boot: "b", Verified: true, Spec: []byte(`{"lookup":{"readers":1}}`),
+			Time:    time.Unix(int64(n)*10, 0),
+			Latency: []Latency{{Probe: probe, Stretch: "rest", Count: 1_000_000, Reached: 5e6 - 1000*float64(n)}}}
+		twin := r
+		twin.Time = time.Unix(int64(n)*10+5, 0)
+		samples := int64(1e6 * 200e-9 * 1999 * onCPU)
+		twin.Profile = &Profile{Event: event, Hz: 1999, Scope: "thread", Phases: []PhaseProfile{
+			{Phase: "rest", Samples: samples, Stacks: []Stack{{"fib_table_lookup", samples * 3 / 4}, {"reader_[u]", samples - samples*3/4}}}}}
+		runs = append(runs, r, twin)
+	}
+	return runs
+}
+
+// The time of a lookup is the gap between lookups where the reader had its CPU, and else
+// only what the samples of a timer tell.
+func TestTimeOfLookups(t *testing.T) {
+	for _, c := range []struct {
+		event string
+		onCPU float64
+		ns    float64 // NaN: not known
+		note  string
+	}{
+		{"cpu-clock", 1, 200, ""}, {"cycles", 0.95, 200, ""}, {"cpu-clock", 0.5, 100, "for 50"}, {"cycles", 0.5, math.NaN(), "for 50"},
+	} {
+		cells := watchedCells(blocks(profiledLookups("bpf", c.event, c.onCPU))[0], (*Run).profiled)
+		got := cells[0].perOperation("rest")
+		if math.IsNaN(c.ns) {
+			if got.why == "" || !strings.Contains(got.why, c.note) {
+				t.Errorf("%+v: %+v", c, got)
+			}
+			continue
+		}
+		if got.why != "" || got.unit != "lookup" || math.Abs(got.ns.Median/c.ns-1) > 0.01 || !strings.Contains(got.note, c.note) {
+			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+	several := profiledLookups("bpf", "cpu-clock", 1)
+	for i := range several {
+		several[i].Latency = append(several[i].Latency, Latency{Probe: "netlink", Stretch: "rest", Count: 1, Reached: 1})
+	}
+	rate := profiledLookups("bpf", "cpu-clock", 1)
+	for i := range rate {
+		rate[i].Latency[0].Rate = 1000
+	}
+	for want, runs := range map[string][]Run{"several probes": several, "--rate max": rate, "cannot be read": profiledLookups("netlink", "cpu-clock", 1)} {
+		cells := watchedCells(blocks(runs)[0], (*Run).profiled)
+		if got := cells[0].perOperation("rest"); !strings.Contains(got.why, want) {
+			t.Errorf("want %q, got %+v", want, got)
+		}
+	}
+}
+
+// Of functions whose time of a lookup is compared, both sides go by the same clock.
+func TestCompareProfiledLookups(t *testing.T) {
+	rows := func(base, new []Run) []CompareRow {
+		t.Helper()
+		for i := range new {
+			new[i].Boot = "new"
+		}
+		c, err := Compare([]Group{{"base", base}, {"new", new}}, CompareOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Functions
+	}
+	for _, r := range rows(profiledLookups("bpf", "cpu-clock", 1), profiledLookups("bpf", "cpu-clock", 0.5)) {
+		want := map[string]float64{"fib_table_lookup": 75, "reader_[u]": 25}[r.Function]
+		if r.Per != "lookup" || math.Abs(r.NewSummary.Median-want) > 1 || math.Abs(r.BaseSummary.Median-2*want) > 2 {
+			t.Errorf("%s: %v and %v, want about %v and %v", r.Function, r.BaseSummary, r.NewSummary, 2*want, want)
+		}
+	}
+	if got := rows(profiledLookups("bpf", "cycles", 1), profiledLookups("bpf", "cycles", 0.5)); len(got) > 0 {
+		t.Errorf("functions are compared whose times are not known: %d", len(got))
 	}
 }

@@ -1,7 +1,9 @@
 package results
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 
@@ -14,34 +16,45 @@ type cost struct {
 	ns   Summary
 	unit string // "route": what an operation is called
 	why  string // why it is not known, "" where it is
+	note string // how it is known, where that is not the usual way
 }
 
-// perOperation is the median of the CPU time, user and system, of an operation of the
-// phase, over the samples among runs.
-func perOperation(runs []Run, phase, scope string) cost {
-	var c cost
+// perOperation is the median of the CPU time of an operation of the phase. What sets a
+// cell's lookups apart: see lookupClock.
+func (c *watchedCell) perOperation(phase string) cost {
+	scope, clock := c.watched[0].Profile.Scope, lookupClock(c.watched, phase)
+	found := cost{note: clock.note}
 	var s byBoot
-	for i := range runs {
-		r := &runs[i]
-		if !r.Sample() {
-			continue
-		}
-		ns, unit, why := r.cpuOf(phase, scope)
+	add := func(r *Run, ns float64, unit, why string) {
 		if why != "" {
-			c.why = why
-			continue
+			found.why = why
+			return
 		}
-		c.unit = unit
+		found.unit = unit
 		s.add(r.Boot, ns)
 	}
-	c.ns = s.summarize()
-	switch {
-	case c.ns.N > 0:
-		c.why = ""
-	case c.why == "":
-		c.why = "no run without a profile has this phase"
+	if clock.bySamples && scope != scopeCPUs {
+		for i := range c.watched {
+			if ns, _ := c.watched[i].sampledGap(phase); ns > 0 {
+				add(&c.watched[i], ns, "lookup", "")
+			}
+		}
+	} else {
+		for i := range c.bare {
+			if r := &c.bare[i]; r.Sample() {
+				ns, unit, why := r.cpuOf(phase, scope)
+				add(r, ns, unit, cmp.Or(why, clock.why))
+			}
+		}
 	}
-	return c
+	found.ns = s.summarize()
+	switch {
+	case found.ns.N > 0:
+		found.why = ""
+	case found.why == "":
+		found.why = "no run without a profile has this phase"
+	}
+	return found
 }
 
 // scopeCPUs is the Scope of a profile of all CPUs.
@@ -59,7 +72,7 @@ func (r *Run) cpuOf(phase, scope string) (ns float64, unit, why string) {
 	p := r.Phase(phase)
 	switch {
 	case p == nil:
-		return 0, "", ""
+		return 0, "", "a run without a profile does not have this phase"
 	case p.CPUUnknown:
 		return 0, "", "the thread that was timed did nothing itself"
 	case tickedCPU(r):
@@ -96,6 +109,58 @@ func (r *Run) lookupGap(found []*Latency) (ns float64, unit, why string) {
 		return h.Mean(), "lookup", ""
 	}
 	return float64(max(1, p.Lookup.Readers)) * 1e9 / found[0].Reached, "lookup", ""
+}
+
+// A lookupTiming is how the time of a lookup is known.
+type lookupTiming struct {
+	bySamples bool
+	note, why string
+}
+
+// leastOnCPU is the fraction of the time that a reader must have had its CPU for the gap
+// from lookup to lookup to be its time on it.
+const leastOnCPU = 0.9
+
+// lookupClock decides how the CPU time of a lookup of the stretch is known. A reader
+// that other work keeps from its CPU makes fewer lookups, which the gap between them
+// cannot tell from slow ones; the samples can, for there are so many of a thread a
+// second that it is on a CPU. Of a timer they are as many as were asked for, and tell the
+// time themselves; of cycles the kernel only aims at that number.
+func lookupClock(watched []Run, phase string) lookupTiming {
+	var s byBoot
+	event := ""
+	for i := range watched {
+		if ns, onCPU := watched[i].sampledGap(phase); ns > 0 {
+			s.add(watched[i].Boot, onCPU)
+			event = watched[i].Profile.Event
+		}
+	}
+	had := s.summarize().Median
+	if !(had < leastOnCPU) { // or there are no lookups
+		return lookupTiming{}
+	}
+	text := fmt.Sprintf("the readers had their CPU for %.0f%s%% of the time", 100*had, nbsp)
+	if event == "cpu-clock" {
+		return lookupTiming{bySamples: true, note: text + ", so that the time on it is that of the samples in the profiled runs"}
+	}
+	return lookupTiming{why: text + " only"}
+}
+
+// sampledGap is the CPU time, in ns, of a lookup of the stretch by the number of samples of
+// this profiled run, and the fraction that it is of the time; 0 where the run has no
+// such lookups.
+func (r *Run) sampledGap(phase string) (ns, onCPU float64) {
+	found, p := r.lookupsIn(phase), r.profileOf(phase)
+	if len(found) == 0 || p == nil || r.Profile.Hz == 0 || r.Profile.Scope == scopeCPUs {
+		return 0, 0
+	}
+	gap, _, why := r.lookupGap(found)
+	if why != "" || !(gap > 0) {
+		return 0, 0
+	}
+	_, total := p.selfSamples()
+	ns = float64(total) * 1e9 / float64(r.Profile.Hz) / float64(found[0].Count)
+	return ns, ns / gap
 }
 
 // timesShare is a function's time of an operation: its share times the whole. The

@@ -22,6 +22,7 @@ func (p *page) profiles(b block) {
 	var warnings, few []string
 	for _, c := range watchedCells(b, (*Run).profiled) {
 		var thin []string
+		var slowed overheads
 		clusters, unit := MinRuns, ""
 		for _, phase := range profilePhases(c.watched) {
 			s := sharesOf(c.watched, phase)
@@ -29,9 +30,7 @@ func (p *page) profiles(b block) {
 				thin = append(thin, fmt.Sprintf("%s%s%d", plain(phase), nbsp, s.samples))
 				continue
 			}
-			if warning := p.profile(&c, s); warning != "" {
-				warnings = append(warnings, warning)
-			}
+			p.profile(&c, s, &slowed)
 			if s.samples < fewSamples {
 				few = append(few, fmt.Sprintf("%s %s%s%d", plain(c.name), plain(phase), nbsp, s.samples))
 			}
@@ -44,7 +43,7 @@ func (p *page) profiles(b block) {
 			warnings = append(warnings, fmt.Sprintf("warning: %s was profiled in %s: the intervals of the shares take all samples for independent and know nothing of what "+
 				"differs between %ss, which takes %d", plain(c.name), count(clusters, unit, unit+"s"), unit, MinRuns))
 		}
-		warnings = append(warnings, lostText(&c)...)
+		warnings = append(append(warnings, slowed.warnings(&c, "profiling")...), lostText(&c)...)
 	}
 	if few != nil {
 		warnings = append(warnings, fmt.Sprintf("warning: fewer than %d samples: %s; more runs have more, or longer phases", fewSamples, strings.Join(few, ", ")))
@@ -60,19 +59,19 @@ func (p *page) tooThin(c *watchedCell, phases []string) {
 	}
 }
 
-// profile writes the table of one phase, and returns a warning where profiling slowed
-// it too much.
-func (p *page) profile(c *watchedCell, s phaseShares) (warning string) {
-	whole := perOperation(c.bare, s.phase, c.watched[0].Profile.Scope)
+// profile writes the table of one phase.
+func (p *page) profile(c *watchedCell, s phaseShares, slowed *overheads) {
+	whole := c.perOperation(s.phase)
 	p.gap()
 	p.paragraph(profileTitle(c, s, whole), 2, bold)
 	p.lines(profileGrid(s, whole).clipped(p.opts.Width))
-	overhead, warning := c.overheadTexts("profiling", s.phase)
-	p.paragraph(nbsp+nbsp+overhead, 4, none)
-	if whole.why != "" {
+	p.paragraph(nbsp+nbsp+slowed.of(c, "profiling", s.phase), 4, none)
+	switch {
+	case whole.why != "":
 		p.paragraph(nbsp+nbsp+"ns of an operation are not known: "+whole.why, 4, none)
+	case whole.note != "":
+		p.paragraph(nbsp+nbsp+whole.note, 4, none)
 	}
-	return warning
 }
 
 // profileTitle says what was sampled, how much of it there is, and how long the

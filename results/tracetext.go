@@ -12,9 +12,11 @@ import (
 func (p *page) traces(b block) {
 	var warnings []string
 	for _, c := range watchedCells(b, (*Run).traced) {
+		var slowed overheads
 		for _, phase := range tracePhases(c.watched) {
-			warnings = append(warnings, p.trace(&c, phase)...)
+			warnings = append(warnings, p.trace(&c, phase, &slowed)...)
 		}
+		warnings = append(warnings, slowed.warnings(&c, "tracing")...)
 	}
 	warnings = append(warnings, watchedWarnings(b, (*Run).traced, "traced")...)
 	p.section(warnings, yellow)
@@ -141,8 +143,8 @@ func (r *Run) operationsOf(phase string) (n int64, unit string) {
 	return p.Ops, "op"
 }
 
-// trace writes the table of one phase, and returns what makes it doubtful.
-func (p *page) trace(c *watchedCell, phase string) (warnings []string) {
+// trace writes the table of one phase, and returns what its calls leave unknown.
+func (p *page) trace(c *watchedCell, phase string, slowed *overheads) (warnings []string) {
 	runs := 0
 	for i := range c.watched {
 		if slices.Contains(tracePhases(c.watched[i:i+1]), phase) {
@@ -153,11 +155,7 @@ func (p *page) trace(c *watchedCell, phase string) (warnings []string) {
 	p.paragraph(fmt.Sprintf("calls in %s, phase %s: medians of %s; times have the probes' own in them, and the functions called within",
 		plain(c.name), plain(phase), count(runs, "traced run", "traced runs")), 2, bold)
 	p.lines(traceGrid(c, phase).clipped(p.opts.Width))
-	text, warning := c.overheadTexts("tracing", phase)
-	p.paragraph(nbsp+nbsp+text, 4, none)
-	if warning != "" {
-		warnings = append(warnings, warning)
-	}
+	p.paragraph(nbsp+nbsp+slowed.of(c, "tracing", phase), 4, none)
 	for _, function := range tracedFunctions(c.watched, phase) {
 		var missed, calls int64
 		for i := range c.watched {

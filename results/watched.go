@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // warnOverhead is the share of a phase's time, as a fraction, above which what
@@ -85,34 +86,49 @@ func (r *Run) lookupsIn(stretch string) []*Latency {
 	return found
 }
 
-// overheadTexts says how much slower watching, "profiling" or "tracing", made a
-// phase, and in a warning where that is too much.
-func (c *watchedCell) overheadTexts(verb, phase string) (text, warning string) {
+// An overheads collects the phases of a cell that watching slowed by more than
+// warnOverhead.
+type overheads struct{ shown, perhaps []string }
+
+// of says how much slower watching, "profiling" or "tracing", made a phase.
+func (o *overheads) of(c *watchedCell, verb, phase string) string {
 	s := c.overhead(phase)
 	percent := func(x float64) string { return signedText(100*x, 1) }
 	within := "too few pairs of runs for a 95" + nbsp + "%" + nbsp + "interval"
 	if s.HasInterval() {
 		within = fmt.Sprintf("95%s%%%sinterval %s to %s%s%%", nbsp, nbsp, percent(s.Lo), percent(s.Hi), nbsp)
 	}
+	if s.Median > warnOverhead {
+		text := fmt.Sprintf("%s%s%s%s%%", plain(phase), nbsp, percent(s.Median), nbsp)
+		if s.HasInterval() && s.Lo > 0 {
+			o.shown = append(o.shown, text)
+		} else {
+			o.perhaps = append(o.perhaps, text)
+		}
+	}
 	switch {
 	case s.N == 0:
-		return fmt.Sprintf("what %s adds to this phase is not known: no run without it beside one with it", verb), ""
+		return fmt.Sprintf("what %s adds to this phase is not known: no run without it beside one with it", verb)
 	case s.HasInterval() && s.Lo <= 0 && s.Hi >= 0:
-		text = fmt.Sprintf("%s is not shown to change this phase's time: %s%s%% (%s)", verb, percent(s.Median), nbsp, within)
+		return fmt.Sprintf("%s is not shown to change this phase's time: %s%s%% (%s)", verb, percent(s.Median), nbsp, within)
 	case s.Median < 0:
-		text = fmt.Sprintf("%s made this phase %s%s%% faster (%s)", verb, fixed(-100*s.Median, 1), nbsp, within)
-	default:
-		text = fmt.Sprintf("%s made this phase %s%s%% slower (%s)", verb, fixed(100*s.Median, 1), nbsp, within)
+		return fmt.Sprintf("%s made this phase %s%s%% faster (%s)", verb, fixed(-100*s.Median, 1), nbsp, within)
 	}
-	if s.Median > warnOverhead {
-		shown := "which may be chance"
-		if s.HasInterval() && s.Lo > 0 {
-			shown = "so that what is seen is not quite what goes on without it"
-		}
-		warning = fmt.Sprintf("warning: %s added more than %.0f%s%% to the phase %s of %s (%s%s%%), %s",
-			verb, 100*warnOverhead, nbsp, plain(phase), plain(c.name), fixed(100*s.Median, 1), nbsp, shown)
+	return fmt.Sprintf("%s made this phase %s%s%% slower (%s)", verb, fixed(100*s.Median, 1), nbsp, within)
+}
+
+// warnings names the phases.
+func (o *overheads) warnings(c *watchedCell, verb string) []string {
+	var texts []string
+	if o.shown != nil {
+		texts = append(texts, fmt.Sprintf("warning: %s slowed phases of %s by more than %.0f%s%%, so that they are not quite what they are without it: %s",
+			verb, plain(c.name), 100*warnOverhead, nbsp, strings.Join(o.shown, ", ")))
 	}
-	return text, warning
+	if o.perhaps != nil {
+		texts = append(texts, fmt.Sprintf("warning: %s may have slowed phases of %s by more than %.0f%s%%; their times differ too much from run to run to tell: %s",
+			verb, plain(c.name), 100*warnOverhead, nbsp, strings.Join(o.perhaps, ", ")))
+	}
+	return texts
 }
 
 // watchedWarnings returns the warnings of runs of that kind that no run told the
