@@ -52,7 +52,8 @@ func (c profiledCase) make() []Run {
 		twin.Phases = slices.Clone(bare.Phases)
 		for i := range twin.Phases {
 			p := &twin.Phases[i]
-			p.Wall += p.Wall * (c.slower + at%7) / 1000
+			more := p.System * (c.slower + at%7) / 1000
+			p.Wall, p.System = p.Wall+more, p.System+more
 		}
 		twin.Profile = &Profile{Event: "cpu-clock", Hz: 997, Scope: "thread", Phases: []PhaseProfile{
 			{Phase: "add", Samples: 30, Stacks: []Stack{{stackAlloc, 25}, {stackUser, 5}}},

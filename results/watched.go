@@ -45,16 +45,25 @@ func watchedCells(b block, kind func(*Run) bool) []watchedCell {
 	return slices.DeleteFunc(cells, func(c watchedCell) bool { return len(c.watched) == 0 })
 }
 
-// overhead summarises by what fraction watching made a phase slower, run by run: a
-// run that was watched against the one of its boot and number that was not.
-func (c *watchedCell) overhead(phase string) Summary {
+// overhead summarises by what fraction watching made a figure of a run larger, run by
+// run: a run that was watched against the one of its boot and number that was not.
+func (c *watchedCell) overhead(figure func(*Run) float64) Summary {
 	var s byBoot
 	for _, p := range match(c.watched, c.bare, func(*Run) bool { return true }, (*Run).Sample) {
-		if base := p.empty.pace(phase); base > 0 {
-			s.add(p.loaded.Boot, p.loaded.pace(phase)/base-1)
+		if base := figure(p.empty); base > 0 {
+			s.add(p.loaded.Boot, figure(p.loaded)/base-1)
 		}
 	}
 	return s.summarize()
+}
+
+// cpuPace is the run's CPU time, in ns, of an operation of the phase, NaN where it is
+// not known.
+func (r *Run) cpuPace(phase string) float64 {
+	if ns, _, why := r.cpuOf(phase, ""); why == "" && r.lookupsIn(phase) == nil {
+		return ns
+	}
+	return math.NaN()
 }
 
 // pace is the run's wall time, in ns, of an operation of the phase, or of a lookup of
@@ -90,31 +99,39 @@ func (r *Run) lookupsIn(stretch string) []*Latency {
 // warnOverhead.
 type overheads struct{ shown, perhaps []string }
 
-// of says how much slower watching, "profiling" or "tracing", made a phase.
+// of says how much slower watching, "profiling" or "tracing", made a phase. CPU time
+// tells it too where other work keeps the run from its CPU.
 func (o *overheads) of(c *watchedCell, verb, phase string) string {
-	s := c.overhead(phase)
-	percent := func(x float64) string { return signedText(100*x, 1) }
-	within := "too few pairs of runs for a 95" + nbsp + "%" + nbsp + "interval"
-	if s.HasInterval() {
-		within = fmt.Sprintf("95%s%%%sinterval %s to %s%s%%", nbsp, nbsp, percent(s.Lo), percent(s.Hi), nbsp)
-	}
+	s := c.overhead(func(r *Run) float64 { return r.pace(phase) })
 	if s.Median > warnOverhead {
-		text := fmt.Sprintf("%s%s%s%s%%", plain(phase), nbsp, percent(s.Median), nbsp)
+		text := fmt.Sprintf("%s%s%s", plain(phase), nbsp, percentText(s.Median))
 		if s.HasInterval() && s.Lo > 0 {
 			o.shown = append(o.shown, text)
 		} else {
 			o.perhaps = append(o.perhaps, text)
 		}
 	}
+	cpu := ""
+	if s := c.overhead(func(r *Run) float64 { return r.cpuPace(phase) }); s.HasInterval() {
+		cpu = fmt.Sprintf("; its CPU time: %s (%s)", percentText(s.Median), percentWithin(s))
+	}
 	switch {
 	case s.N == 0:
 		return fmt.Sprintf("what %s adds to this phase is not known: no run without it beside one with it", verb)
 	case s.HasInterval() && s.Lo <= 0 && s.Hi >= 0:
-		return fmt.Sprintf("%s is not shown to change this phase's time: %s%s%% (%s)", verb, percent(s.Median), nbsp, within)
+		return fmt.Sprintf("%s is not shown to change this phase's time: %s (%s)", verb, percentText(s.Median), percentWithin(s)) + cpu
 	case s.Median < 0:
-		return fmt.Sprintf("%s made this phase %s%s%% faster (%s)", verb, fixed(-100*s.Median, 1), nbsp, within)
+		return fmt.Sprintf("%s made this phase %s%s%% faster (%s)", verb, fixed(-100*s.Median, 1), nbsp, percentWithin(s)) + cpu
 	}
-	return fmt.Sprintf("%s made this phase %s%s%% slower (%s)", verb, fixed(100*s.Median, 1), nbsp, within)
+	return fmt.Sprintf("%s made this phase %s%s%% slower (%s)", verb, fixed(100*s.Median, 1), nbsp, percentWithin(s)) + cpu
+}
+
+// percentWithin is the interval of a fraction.
+func percentWithin(s Summary) string {
+	if !s.HasInterval() {
+		return "too few pairs of runs for a 95" + nbsp + "%" + nbsp + "interval"
+	}
+	return fmt.Sprintf("95%s%%%sinterval %s to %s%s%%", nbsp, nbsp, signedText(100*s.Lo, 1), signedText(100*s.Hi, 1), nbsp)
 }
 
 // warnings names the phases.
