@@ -118,6 +118,9 @@ func (p *pairing) selfRows(s *strand, base, new []Run) []CompareRow {
 				cellKey{s.command, s.cell}, plain(phase), why)})
 			continue
 		}
+		if clock.note != "" {
+			p.warnings = append(p.warnings, Warning{"profile", fmt.Sprintf("%s, %s: %s", cellKey{s.command, s.cell}, plain(phase), clock.note)})
+		}
 		for _, symbol := range comparedSymbols(b, n) {
 			r := CompareRow{Command: s.command, Cell: s.cell, Spec: s.specText(), Phase: phase, Metric: metricSelf, Function: symbol, Per: b.unit}
 			if r.take(b.of(symbol), n.of(symbol)) {

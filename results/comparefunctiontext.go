@@ -24,18 +24,26 @@ func samePhase(a, b *CompareRow) bool {
 	return a.New == b.New && a.Command == b.Command && a.Cell == b.Cell && a.Spec == b.Spec && a.Phase == b.Phase && a.Metric == b.Metric
 }
 
+// severalSpecs reports whether a row's cell has other parameters elsewhere, which its title
+// then has to name. Elsewhere the tables above do.
+func severalSpecs(c Comparison, r *CompareRow) bool {
+	return slices.ContainsFunc(c.Functions, func(o CompareRow) bool {
+		return o.Command == r.Command && o.Cell == r.Cell && o.Spec != r.Spec
+	})
+}
+
 func (p *page) functionTable(c Comparison, rows []CompareRow) {
 	r := &rows[0]
 	title := fmt.Sprintf("%s %s, %s, ", plain(r.Command), plain(r.Cell), plain(r.Phase))
 	if r.Metric == metricCalls {
-		title += "calls a " + plain(r.Per)
+		title += "calls per " + plain(r.Per)
 	} else {
-		title += "a function's own time a " + plain(r.Per) + " (share of the profile times CPU time)"
+		title += "a function's own time per " + plain(r.Per) + " (share of the profile times CPU time)"
 	}
 	if len(c.New) > 1 {
 		title += ", new: " + plain(r.New)
 	}
-	if r.Spec != "" {
+	if severalSpecs(c, r) {
 		title += " (" + plain(r.Spec) + ")"
 	}
 	shown := slices.IndexFunc(rows, func(r CompareRow) bool { return r.Result == Unshown })

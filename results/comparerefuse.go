@@ -149,7 +149,7 @@ func orNone(value string) string {
 
 // sampleText says why a side has too few samples.
 func sampleText(s Side) string {
-	if s.Runs == 0 {
+	if s.Runs+s.Watched == 0 {
 		return "no runs"
 	}
 	text := count(s.Samples, "sample", "samples")

@@ -46,8 +46,7 @@ func (p *page) side(role string, s Side) {
 		}
 	}
 	if why != nil {
-		left := s.Runs - s.Samples - s.Watched
-		p.paragraph(fmt.Sprintf("%sleft out of %s: %s of %d (%s)", nbsp+nbsp, role, count(left, "run", "runs"), s.Runs, strings.Join(why, ", ")), 4, red)
+		p.paragraph(fmt.Sprintf("%sleft out of %s: %s of %d (%s)", nbsp+nbsp, role, count(s.Runs-s.Samples, "run", "runs"), s.Runs, strings.Join(why, ", ")), 4, red)
 	}
 	if s.Watched > 0 {
 		p.paragraph(fmt.Sprintf("%sbeside them: %s, profiled or traced, of which no time is taken", nbsp+nbsp, count(s.Watched, "run", "runs")), 4, none)

@@ -80,7 +80,7 @@ func profileTitle(c *watchedCell, s phaseShares, whole cost) string {
 	text := fmt.Sprintf("profile of %s, phase %s: %s, %s in %s", plain(c.name), plain(s.phase), samplingText(c.watched),
 		count(s.samples, "sample", "samples"), count(s.runs, "run", "runs"))
 	if whole.why == "" {
-		text += fmt.Sprintf("; on a CPU %s a %s", duration(whole.ns.Median), whole.unit)
+		text += fmt.Sprintf("; on a CPU %s per %s", duration(whole.ns.Median), whole.unit)
 	}
 	if off := Of(c.bare, s.phase, blockedShare); off.N > 0 {
 		text += fmt.Sprintf("; not on a CPU: %s%s%% of the phase's time", fixed(100*off.Median, 1), nbsp)
