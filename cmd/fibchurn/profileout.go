@@ -63,9 +63,15 @@ func openProfile(path string) (*profileFile, error) {
 	return &profileFile{path: target}, errors.Join(aside.Close(), os.Remove(aside.Name()))
 }
 
-// createAside creates a file beside path.
+// createAside creates a file beside path. Its error names path, which is what was asked
+// for.
 func createAside(path string) (*os.File, error) {
-	return os.OpenFile(fmt.Sprintf("%s.%d.tmp", path, os.Getpid()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := os.OpenFile(fmt.Sprintf("%s.%d.tmp", path, os.Getpid()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		return nil, fmt.Errorf("create a file beside %s: %w", path, failed.Err)
+	}
+	return f, err
 }
 
 // take keeps a run that has a profile.
