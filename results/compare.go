@@ -31,18 +31,6 @@ type Group struct {
 	Runs []Run
 }
 
-// A Side is a group as it entered a comparison.
-type Side struct {
-	Name    string
-	Machine string // kernel, processor and link kind, for people; "" without samples
-	Runs    int    // all runs of the group, but those that were profiled or traced
-	Samples int    // of these, what may be compared
-	Boots   int    // boots of the samples
-	Partial int    // left out: interrupted
-	Failed  int    // left out: failed their checks
-	Twice   int    // left out: lines that repeat a run
-}
-
 // A Result is what a row shows.
 type Result string
 
@@ -59,6 +47,9 @@ type Comparison struct {
 	Base Side
 	New  []Side
 	Rows []CompareRow
+	// Functions compares what profiles and traces tell, the largest changes of a side
+	// first, phase by phase. Its p-values are corrected for these rows alone.
+	Functions []CompareRow
 	// Alpha and FailAbove are those asked for.
 	Alpha     float64
 	FailAbove *float64
@@ -73,7 +64,10 @@ type CompareRow struct {
 	Cell    string // "NEW vs BASE" where the sides are cells
 	Spec    string // parameters that the runs share, for people
 	Phase   string // phase, or the probe and stretch of a latency, or the sort of a transition
-	Metric  string // one of MetricNames
+	Metric  string // one of MetricNames, or of Functions metricSelf or metricCalls
+	// Function is what a row of Functions is about, and Per what an operation is called:
+	// "route", "lookup".
+	Function, Per string
 
 	Unit                    string  // what a sample is: UnitBoot or UnitRun
 	BaseSummary, NewSummary Summary // of the samples
@@ -111,14 +105,15 @@ func Compare(groups []Group, opts CompareOptions) (Comparison, error) {
 		return Comparison{}, fmt.Errorf("a comparison takes two groups of runs, there are %d", len(groups))
 	}
 	c := Comparison{Alpha: opts.Alpha, FailAbove: opts.FailAbove}
-	base, baseRuns := newSide(groups[0])
+	base, baseRuns, baseWatched := newSide(groups[0])
 	c.Base = base
 	c.Warnings = sideDoubts("base", baseRuns, opts.By)
 	for _, g := range groups[1:] {
-		side, runs := newSide(g)
+		side, runs, watched := newSide(g)
 		c.New = append(c.New, side)
 		known := len(c.Warnings)
-		if err := c.add(side, baseRuns, runs, opts); err != nil {
+		p := pairing{base: baseRuns, new: runs, watchedBase: baseWatched, watchedNew: watched, opts: opts}
+		if err := c.add(side, &p); err != nil {
 			return Comparison{}, err
 		}
 		if len(groups) > 2 { // say which new side is meant
@@ -132,7 +127,10 @@ func Compare(groups []Group, opts CompareOptions) (Comparison, error) {
 		return Comparison{}, &IncomparableError{What: "the phases and metrics asked for", Base: "no such figure in common", New: "none"}
 	}
 	correct(c.Rows, c.Alpha)
+	correct(c.Functions, c.Alpha)
 	c.judge()
+	judgePower(c.Functions, c.Alpha)
+	sortFunctions(c.Functions)
 	for i := range c.Warnings {
 		c.Warnings[i].Text = strings.ReplaceAll(c.Warnings[i].Text, nbsp, " ")
 	}
@@ -140,11 +138,11 @@ func Compare(groups []Group, opts CompareOptions) (Comparison, error) {
 }
 
 // add takes in one new side.
-func (c *Comparison) add(side Side, base, new []Run, opts CompareOptions) error {
+func (c *Comparison) add(side Side, p *pairing) error {
+	base, new, opts := p.base, p.new, p.opts
 	if c.Base.Samples == 0 || side.Samples == 0 {
 		return &IncomparableError{What: "samples", Base: sampleText(c.Base), New: sampleText(side)}
 	}
-	p := pairing{base: base, new: new, opts: opts}
 	if err := p.refuseSameRuns(); err != nil {
 		return err
 	}
@@ -152,17 +150,21 @@ func (c *Comparison) add(side Side, base, new []Run, opts CompareOptions) error 
 	if err != nil {
 		return err
 	}
-	var rows []CompareRow
-	for _, s := range strands {
-		rows = append(rows, s.rows(opts)...)
+	var rows, functions []CompareRow
+	for i := range strands {
+		rows = append(rows, strands[i].rows(opts)...)
+		functions = append(functions, p.functionRows(&strands[i])...)
 	}
-	for i := range rows {
-		rows[i].New = side.Name
-		if opts.By == "cell" {
-			rows[i].Cell = side.Name + " vs " + c.Base.Name
+	for _, list := range [][]CompareRow{rows, functions} {
+		for i := range list {
+			list[i].New = side.Name
+			if opts.By == "cell" {
+				list[i].Cell = side.Name + " vs " + c.Base.Name
+			}
 		}
 	}
 	c.Rows = append(c.Rows, rows...)
+	c.Functions = append(c.Functions, functions...)
 	c.Warnings = append(c.Warnings, p.warnings...)
 	c.Warnings = append(c.Warnings, comparisonDoubts(base, new, opts.By)...)
 	c.Warnings = append(c.Warnings, sideDoubts("new", new, opts.By)...)
@@ -174,18 +176,26 @@ func (c *Comparison) add(side Side, base, new []Run, opts CompareOptions) error 
 
 // judge says what each row could have shown, and which break the limit.
 func (c *Comparison) judge() {
-	d := newDetector(c.Alpha / float64(len(c.Rows)))
+	d := judgePower(c.Rows, c.Alpha)
 	for i := range c.Rows {
 		r := &c.Rows[i]
-		spread := logSpread(r.base, r.new)
-		r.Detectable = d.detectable(len(r.base), len(r.new), spread)
-		r.SamplesToReach = samplesToReach(c.Alpha / float64(len(c.Rows)))
 		if c.FailAbove == nil {
 			continue
 		}
-		r.SamplesForLimit = d.samplesFor(*c.FailAbove, spread)
+		r.SamplesForLimit = d.samplesFor(*c.FailAbove, logSpread(r.base, r.new))
 		r.AboveLimit = r.Result == Slower && r.Delta.Relative && r.Delta.Estimate > *c.FailAbove
 	}
+}
+
+// judgePower says what each of the rows could have shown.
+func judgePower(rows []CompareRow, alpha float64) *detector {
+	d := newDetector(alpha / float64(len(rows)))
+	for i := range rows {
+		r := &rows[i]
+		r.Detectable = d.detectable(len(r.base), len(r.new), logSpread(r.base, r.new))
+		r.SamplesToReach = samplesToReach(alpha / float64(len(rows)))
+	}
+	return d
 }
 
 // Regressions returns the rows that are significantly worse by more than
@@ -231,35 +241,4 @@ func (c Comparison) Blind() error {
 		}
 	}
 	return &BlindError{Rows: len(c.Rows)}
-}
-
-// newSide counts the runs of a group and returns its samples, each once.
-func newSide(g Group) (Side, []Run) {
-	side := Side{Name: g.Name}
-	var samples []Run
-	seen := map[string]bool{}
-	for i := range g.Runs {
-		r := &g.Runs[i]
-		if r.Instrumented() { // it was never meant to tell the times
-			continue
-		}
-		side.Runs++
-		id := r.identity()
-		switch {
-		case r.Partial:
-			side.Partial++
-		case !r.Verified:
-			side.Failed++
-		case seen[id]:
-			side.Twice++
-		default:
-			seen[id] = true
-			samples = append(samples, *r)
-		}
-	}
-	side.Samples, side.Boots = len(samples), boots(samples)
-	if len(samples) > 0 {
-		side.Machine = machineText(samples)
-	}
-	return side, samples
 }

@@ -31,7 +31,14 @@ func (d Delta) HasInterval() bool { return !math.IsInf(d.Lo, 0) && !math.IsInf(d
 
 // deltaOf takes samples of at least one value each.
 func deltaOf(base, new []float64) Delta {
-	d := Delta{Lo: math.Inf(-1), Hi: math.Inf(1), Relative: allPositive(base) && allPositive(new)}
+	return shift(base, new, allPositive(base) && allPositive(new))
+}
+
+// differenceOf is the delta as a difference, also where there is a ratio.
+func differenceOf(base, new []float64) Delta { return shift(base, new, false) }
+
+func shift(base, new []float64, relative bool) Delta {
+	d := Delta{Lo: math.Inf(-1), Hi: math.Inf(1), Relative: relative}
 	x, y := sortedCopy(base), sortedCopy(new)
 	of := func(shift float64) float64 { return shift }
 	if d.Relative {

@@ -7,16 +7,18 @@ import (
 
 // A compareLine is a row of EncodeComparison. Times are in ns; null is unknown.
 type compareLine struct {
-	Row     string       `json:"row"` // "comparison" or "geometric mean"
-	Command string       `json:"command"`
-	Cell    string       `json:"cell"`
-	Phase   string       `json:"phase"`
-	Metric  string       `json:"metric"`
-	Spec    string       `json:"spec"`
-	Unit    string       `json:"unit"`
-	Base    compareSide  `json:"base"`
-	New     compareSide  `json:"new"`
-	Delta   compareDelta `json:"delta"`
+	Row      string       `json:"row"` // "comparison", "geometric mean" or "function"
+	Command  string       `json:"command"`
+	Cell     string       `json:"cell"`
+	Phase    string       `json:"phase"`
+	Metric   string       `json:"metric"`
+	Function string       `json:"function,omitempty"` // of a row "function": which
+	Per      string       `json:"per,omitempty"`      // and what an operation is called
+	Spec     string       `json:"spec"`
+	Unit     string       `json:"unit"`
+	Base     compareSide  `json:"base"`
+	New      compareSide  `json:"new"`
+	Delta    compareDelta `json:"delta"`
 
 	P           *float64 `json:"p"`
 	Corrected   *float64 `json:"p_corrected"`
@@ -48,11 +50,11 @@ type compareDelta struct {
 	Estimate *float64 `json:"estimate"`
 	Lo       *float64 `json:"lo"`
 	Hi       *float64 `json:"hi"`
-	Unit     string   `json:"unit"` // "fraction", "ns" or "points" of percent
+	Unit     string   `json:"unit"` // "fraction", "ns", "points" of percent or "calls"
 }
 
-// EncodeComparison writes one line of JSON for every row and for every geometric
-// mean; docs/compare.md describes the fields. The error is w's.
+// EncodeComparison writes one line of JSON for every row, for every geometric
+// mean, and for every function that was compared; docs/compare.md describes the fields. The error is w's.
 func EncodeComparison(w io.Writer, c Comparison) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -68,12 +70,19 @@ func EncodeComparison(w io.Writer, c Comparison) error {
 			}
 		}
 	}
+	for _, r := range c.Functions {
+		l := lineOf(c, r)
+		l.Row, l.Comparisons, l.FailAbove = "function", len(c.Functions), nil
+		if err := enc.Encode(l); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
 func lineOf(c Comparison, r CompareRow) compareLine {
 	l := compareLine{
-		Row: "comparison", Command: r.Command, Cell: r.Cell, Phase: r.Phase, Metric: r.Metric, Spec: r.Spec, Unit: r.Unit,
+		Row: "comparison", Command: r.Command, Cell: r.Cell, Phase: r.Phase, Metric: r.Metric, Function: r.Function, Per: r.Per, Spec: r.Spec, Unit: r.Unit,
 		Base: sideLine(c.Base.Name, r.BaseSummary), New: sideLine(r.New, r.NewSummary),
 		Delta: compareDelta{orNull(r.Delta.Estimate), orNull(r.Delta.Lo), orNull(r.Delta.Hi), "ns"},
 		P:     orNull(r.P), Corrected: orNull(r.Corrected), Correction: Correction, Comparisons: len(c.Rows), Alpha: c.Alpha, Result: r.Result,
@@ -82,6 +91,8 @@ func lineOf(c Comparison, r CompareRow) compareLine {
 	switch {
 	case r.Delta.Relative:
 		l.Delta.Unit = "fraction"
+	case r.Metric == metricCalls:
+		l.Delta.Unit = "calls"
 	case figureUnit(r.Metric) != "ns":
 		l.Delta.Unit = "points"
 	}

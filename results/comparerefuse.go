@@ -149,12 +149,15 @@ func orNone(value string) string {
 
 // sampleText says why a side has too few samples.
 func sampleText(s Side) string {
-	if s.Runs == 0 {
+	if s.Runs+s.Watched == 0 {
 		return "no runs"
 	}
 	text := count(s.Samples, "sample", "samples")
 	if s.Partial+s.Failed > 0 {
 		text += fmt.Sprintf(" (%d interrupted, %d failed their checks)", s.Partial, s.Failed)
+	}
+	if s.Watched > 0 {
+		text += fmt.Sprintf(" (and %s that were profiled or traced, which tell no times)", count(s.Watched, "run", "runs"))
 	}
 	return strings.ReplaceAll(text, nbsp, " ")
 }

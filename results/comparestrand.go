@@ -17,9 +17,10 @@ type strand struct {
 
 // A pairing finds the strands of two sides.
 type pairing struct {
-	base, new []Run // samples
-	opts      CompareOptions
-	warnings  []Warning
+	base, new               []Run // samples
+	watchedBase, watchedNew []Run // profiled or traced
+	opts                    CompareOptions
+	warnings                []Warning
 }
 
 // A cellKey names what is compared with what.
@@ -190,22 +191,30 @@ func (s *strand) rows(opts CompareOptions) []CompareRow {
 	spec := s.specText()
 	var rows []CompareRow
 	for _, g := range s.gauges(opts) {
-		base, new := byBootOf(s.base, g), byBootOf(s.new, g)
-		if len(base.boots) == 0 || len(new.boots) == 0 {
-			continue
+		r := CompareRow{Command: s.command, Cell: s.cell, Spec: spec, Phase: g.phase, Metric: g.metric}
+		if r.take(byBootOf(s.base, g), byBootOf(s.new, g)) {
+			r.Delta = deltaOf(r.base, r.new)
+			rows = append(rows, r)
 		}
-		r := CompareRow{Command: s.command, Cell: s.cell, Spec: spec, Phase: g.phase, Metric: g.metric, Unit: UnitRun}
-		if len(base.boots) > 1 && len(new.boots) > 1 {
-			r.Unit = UnitBoot
-		}
-		r.base, r.new = base.samples(r.Unit), new.samples(r.Unit)
-		r.separateBoots = r.Unit == UnitRun && !slices.Equal(base.boots, new.boots)
-		r.BaseSummary, r.NewSummary = Summarize(r.base), Summarize(r.new)
-		r.P = mannWhitney(r.base, r.new)
-		r.Delta = deltaOf(r.base, r.new)
-		rows = append(rows, r)
 	}
 	return rows
+}
+
+// take fills in the row but for its delta, from the figures of both sides. It reports
+// whether both have any.
+func (r *CompareRow) take(base, new byBoot) bool {
+	if len(base.boots) == 0 || len(new.boots) == 0 {
+		return false
+	}
+	r.Unit = UnitRun
+	if len(base.boots) > 1 && len(new.boots) > 1 {
+		r.Unit = UnitBoot
+	}
+	r.base, r.new = base.samples(r.Unit), new.samples(r.Unit)
+	r.separateBoots = r.Unit == UnitRun && !slices.Equal(base.boots, new.boots)
+	r.BaseSummary, r.NewSummary = Summarize(r.base), Summarize(r.new)
+	r.P = mannWhitney(r.base, r.new)
+	return true
 }
 
 func byBootOf(runs []Run, g gauge) byBoot {

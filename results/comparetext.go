@@ -21,7 +21,8 @@ func WriteComparison(w io.Writer, c Comparison, opts TextOptions) error {
 	for _, t := range compareTables(c) {
 		p.compareTable(t)
 	}
-	p.section(append([]string{legend(c)}, limitNotes(c)...), none)
+	p.functionTables(c)
+	p.section(append(append([]string{legend(c)}, functionLegend(c)...), limitNotes(c)...), none)
 	p.section(comparisonWarnings(c), yellow)
 	p.section(verdicts(c), bold)
 	_, err := w.Write(p.buf.Bytes())
@@ -46,6 +47,9 @@ func (p *page) side(role string, s Side) {
 	}
 	if why != nil {
 		p.paragraph(fmt.Sprintf("%sleft out of %s: %s of %d (%s)", nbsp+nbsp, role, count(s.Runs-s.Samples, "run", "runs"), s.Runs, strings.Join(why, ", ")), 4, red)
+	}
+	if s.Watched > 0 {
+		p.paragraph(fmt.Sprintf("%sbeside them: %s, profiled or traced, of which no time is taken", nbsp+nbsp, count(s.Watched, "run", "runs")), 4, none)
 	}
 }
 

@@ -55,10 +55,10 @@ func (h truth) factor(rng *rand.Rand) float64 {
 func (h truth) rows(t *testing.T, rng *rand.Rand, alpha float64) []CompareRow {
 	t.Helper()
 	c := Comparison{}
-	base, baseRuns := newSide(Group{"base", h.side(rng, "base")})
-	new, newRuns := newSide(Group{"new", h.side(rng, "new")})
+	base, baseRuns, _ := newSide(Group{"base", h.side(rng, "base")})
+	new, newRuns, _ := newSide(Group{"new", h.side(rng, "new")})
 	c.Base = base
-	if err := c.add(new, baseRuns, newRuns, CompareOptions{}); err != nil {
+	if err := c.add(new, &pairing{base: baseRuns, new: newRuns}); err != nil {
 		t.Fatal(err)
 	}
 	correct(c.Rows, alpha)

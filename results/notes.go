@@ -62,8 +62,11 @@ func failureText(r *Run) string {
 // in order of first appearance. Texts that differ in their figures alone are one
 // warning, with the ranges of the figures.
 func warningTexts(b block) []string {
+	return append(rangedWarnings(warned(b), "run", "runs"), tooFew(b)...)
+}
+
+func rangedWarnings(runs []Run, one, many string) []string {
 	pattern := figurePattern()
-	runs := warned(b)
 	var seen []*ranged
 	for i := range runs {
 		for _, w := range runs[i].Warnings {
@@ -79,9 +82,9 @@ func warningTexts(b block) []string {
 	var texts []string
 	for _, r := range seen {
 		texts = append(texts, fmt.Sprintf("warning: %d of %s: %s: %s",
-			r.runs, count(len(runs), "run", "runs"), plain(r.kind), plain(r.text())))
+			r.runs, count(len(runs), one, many), plain(r.kind), plain(r.text())))
 	}
-	return append(texts, tooFew(b)...)
+	return texts
 }
 
 // warned returns the runs whose warnings count: the samples, whose figures are

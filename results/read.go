@@ -181,6 +181,9 @@ func decodeRun(raw json.RawMessage) (Run, error) {
 	if name, negative := negativeTime(&run); negative {
 		return Run{}, &noRunError{why: fmt.Sprintf(": the phase %s has a time below zero", plain(name))}
 	}
+	if why := wrongCounts(&run); why != "" {
+		return Run{}, &noRunError{why: ": " + why}
+	}
 	markUnknownCPU(&run)
 	return run, nil
 }
@@ -204,6 +207,35 @@ func negativeTime(r *Run) (phase string, negative bool) {
 		}
 	}
 	return negativeWait(r.Blocked)
+}
+
+// wrongCounts says what of a profile or trace cannot be: a count below zero, or stacks
+// that are not all the samples of their phase.
+func wrongCounts(r *Run) string {
+	if r.Profile != nil {
+		if r.Profile.Lost < 0 {
+			return "its profile lost less than no sample"
+		}
+		for _, p := range r.Profile.Phases {
+			left := p.Samples
+			for _, s := range p.Stacks {
+				if s.Samples < 0 || s.Samples > left {
+					return fmt.Sprintf("the stacks of the phase %s are not those of its samples", plain(p.Phase))
+				}
+				left -= s.Samples
+			}
+		}
+	}
+	if r.Trace != nil {
+		for _, p := range r.Trace.Phases {
+			for _, f := range p.Functions {
+				if min(f.Calls, f.Missed, f.Wall, f.Max) < 0 {
+					return fmt.Sprintf("the trace of %s has a figure below zero", plain(f.Function))
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // A noRunError is of a line of something else. It keeps what the decoder said from

@@ -63,13 +63,19 @@ func pairs(loaded, empty []Run, phase string) []pair {
 
 // pairsWith matches the samples that have something.
 func pairsWith(loaded, empty []Run, has func(*Run) bool) []pair {
+	sample := func(r *Run) bool { return r.Sample() && has(r) }
+	return match(loaded, empty, sample, sample)
+}
+
+// match pairs those of the runs that may be paired, by boot and number.
+func match(loaded, empty []Run, mayLoaded, mayEmpty func(*Run) bool) []pair {
 	type key struct {
 		boot string
 		run  int
 	}
 	partners := map[key][]*Run{}
 	for i := range empty {
-		if r := &empty[i]; r.Sample() && has(r) {
+		if r := &empty[i]; mayEmpty(r) {
 			k := key{r.Boot, r.Run}
 			partners[k] = append(partners[k], r)
 		}
@@ -79,7 +85,7 @@ func pairsWith(loaded, empty []Run, has func(*Run) bool) []pair {
 		r := &loaded[i]
 		k := key{r.Boot, r.Run}
 		free := partners[k]
-		if len(free) == 0 || !r.Sample() || !has(r) {
+		if len(free) == 0 || !mayLoaded(r) {
 			continue
 		}
 		n := nearest(free, r)

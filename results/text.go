@@ -69,7 +69,9 @@ func (p *page) block(b block) {
 	p.grid(listenerGrid(b))
 	p.resize(b)
 	p.trie(b)
+	p.profiles(b)
 	p.blocked(b)
+	p.traces(b)
 	p.section(traceNotes(b), none)
 	p.section(warningTexts(b), yellow)
 	p.section(l.sentence(b), bold)
@@ -92,7 +94,11 @@ func (p *page) grid(g grid) {
 		return
 	}
 	p.gap()
-	lines, headings, note := g.lines(p.opts.Width)
+	p.lines(g.lines(p.opts.Width))
+}
+
+// lines writes what a grid renders.
+func (p *page) lines(lines []string, headings int, note string) {
 	for i, l := range lines {
 		if i < headings {
 			p.line(l, bold)

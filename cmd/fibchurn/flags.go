@@ -18,6 +18,7 @@ func measureFlags() []cli.Flag {
 		&cli.GenericFlag{Name: "warmup", Value: numberOf(1), Usage: "rounds before them that are not counted"},
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of the order of the runs"},
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "append one JSON line a run to `FILE`"},
+		profileOutFlag(),
 		&cli.BoolFlag{Name: "json", Aliases: []string{"j"}, Usage: "print the JSON lines instead of the table"},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress and no notes on stderr"},
 		&cli.StringFlag{Name: "color", Value: "auto", Usage: "auto, always or never; NO_COLOR is honoured"},
@@ -30,6 +31,7 @@ type measure struct {
 	runs, warmup int
 	seed         uint64
 	output       string
+	profileOut   string
 	json, quiet  bool
 	color        string
 	histogram    bool             // draw those of lookups
@@ -76,6 +78,9 @@ func measureOf(c *cli.Context) (*measure, error) {
 		return nil, usageErrorf("--output -: --json prints the lines on standard output; ./- is a file of that name")
 	case !slices.Contains([]string{"auto", "always", "never"}, m.color):
 		return nil, usageErrorf("--color %s: must be auto, always or never", m.color)
+	}
+	if m.profileOut, err = profileOutOf(c); err != nil {
+		return nil, err
 	}
 	return m, nil
 }

@@ -193,8 +193,10 @@ func mayBeInGuest(c *cli.Context) error {
 	if slices.Contains([]string{"vm", "compare"}, c.Command.Name) {
 		return usageErrorf("%s cannot be executed in a guest", c.Command.Name)
 	}
-	if at(c, "output").String("output") != "" {
-		return usageErrorf("--output: a guest keeps no files; give it before the --")
+	for _, name := range []string{"output", "profile-out"} {
+		if at(c, name).String(name) != "" {
+			return usageErrorf("--%s: a guest keeps no files; give it before the --", name)
+		}
 	}
 	return nil
 }

@@ -14,16 +14,22 @@ import (
 // An output is where runs go: a file, line by line, and stdout, as lines or as a
 // table at the end.
 type output struct {
-	stdout io.Writer
-	lines  *results.Encoder // nil: a table
-	file   *results.File    // nil: none
-	runs   []results.Run    // for the table
-	text   results.TextOptions
+	stdout  io.Writer
+	stderr  io.Writer
+	lines   *results.Encoder // nil: a table
+	file    *results.File    // nil: none
+	runs    []results.Run    // for the table
+	profile *profileFile
+	text    results.TextOptions
 }
 
 // open opens everything before any work starts.
 func (p *program) open(m *measure) (*output, error) {
-	o := &output{stdout: p.stdout}
+	o := &output{stdout: p.stdout, stderr: p.stderr}
+	var err error
+	if o.profile, err = openProfile(m.profileOut); err != nil {
+		return nil, usageErrorf("--profile-out: %v", err)
+	}
 	if m.json {
 		o.lines = results.NewEncoder(p.stdout)
 	}
@@ -68,6 +74,7 @@ func (o *output) emit(run *results.Run) error {
 			return fmt.Errorf("write results: %w", err)
 		}
 	}
+	o.profile.take(run)
 	if o.lines != nil {
 		return o.lines.Encode(run)
 	}
@@ -75,12 +82,13 @@ func (o *output) emit(run *results.Run) error {
 	return nil
 }
 
-// render prints the table of what was measured, if anything was.
+// render writes the profile and prints the table of what was measured, if anything was.
 func (o *output) render() error {
+	err := o.profile.write(o.stderr)
 	if len(o.runs) == 0 {
-		return nil
+		return err
 	}
-	return results.WriteText(o.stdout, o.runs, o.text)
+	return errors.Join(results.WriteText(o.stdout, o.runs, o.text), err)
 }
 
 func (o *output) close() error {

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"fibchurn/results"
+)
+
+func profileOutFlag() cli.Flag {
+	return &cli.StringFlag{Name: "profile-out", Usage: "write the profile to `FILE`: a flame graph where that ends in .svg, else folded stacks"}
+}
+
+// profileOutOf reads the flag. Whether the command in a guest profiles is known there
+// alone.
+func profileOutOf(c *cli.Context) (string, error) {
+	path := at(c, "profile-out").String("profile-out")
+	switch {
+	case path == "":
+		return "", nil
+	case path == "-":
+		return "", usageErrorf("--profile-out -: standard output has the table; ./- is a file of that name")
+	case c.Command.Name != "vm" && !at(c, "profile").Bool("profile"):
+		return "", usageErrorf("--profile-out says where to write a profile; give --profile too")
+	}
+	return path, nil
+}
+
+// A profileFile is where the profile of all runs goes at the end.
+type profileFile struct {
+	path string        // "": nowhere
+	runs []results.Run // profiled
+}
+
+// openProfile finds before any work starts what would keep the file from being written:
+// it is replaced as a whole, so that it must be a file, in a directory that can be
+// written to.
+func openProfile(path string) (*profileFile, error) {
+	if path == "" {
+		return &profileFile{}, nil
+	}
+	target, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		target, err = path, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(target); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: is no regular file, which could be replaced", path)
+	}
+	aside, err := createAside(target)
+	if err != nil {
+		return nil, err
+	}
+	return &profileFile{path: target}, errors.Join(aside.Close(), os.Remove(aside.Name()))
+}
+
+// createAside creates a file beside path. Its error names path, which is what was asked
+// for.
+func createAside(path string) (*os.File, error) {
+	f, err := os.OpenFile(fmt.Sprintf("%s.%d.tmp", path, os.Getpid()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		return nil, fmt.Errorf("create a file beside %s: %w", path, failed.Err)
+	}
+	return f, err
+}
+
+// take keeps a run that has a profile.
+func (f *profileFile) take(run *results.Run) {
+	if f.path != "" && run.Profile != nil {
+		f.runs = append(f.runs, *run)
+	}
+}
+
+// write writes the file aside and renames it, so that there is never half a file. Where
+// no run has a profile it leaves things as they are, and says so on stderr.
+func (f *profileFile) write(stderr io.Writer) (err error) {
+	switch {
+	case f.path == "":
+		return nil
+	case !results.HasProfile(f.runs):
+		_, err := fmt.Fprintf(stderr, "fibchurn: --profile-out: no run has a profile: %s is not written\n", f.path)
+		return err
+	}
+	aside, err := createAside(f.path)
+	if err != nil {
+		return fmt.Errorf("--profile-out: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("--profile-out: %w", errors.Join(err, os.Remove(aside.Name())))
+		}
+	}()
+	render := results.WriteFolded
+	if strings.EqualFold(filepath.Ext(f.path), ".svg") {
+		render = results.WriteFlameGraph
+	}
+	if err := errors.Join(render(aside, f.runs), aside.Close()); err != nil {
+		return err
+	}
+	return os.Rename(aside.Name(), f.path)
+}
