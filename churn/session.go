@@ -21,9 +21,9 @@ type Session struct {
 	Runner      *Runner
 	Cells       []Workload
 	Instruments []Observer // each makes the runs it watches Instrumented
-	Runs   int
-	Warmup int
-	Seed   uint64
+	Runs        int
+	Warmup      int
+	Seed        uint64
 
 	// Emit takes every recorded run. An error ends the session.
 	Emit func(*results.Run) error

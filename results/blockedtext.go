@@ -84,7 +84,7 @@ type waiting struct {
 // waitsText is one line, "" where the phase waited for next to nothing or the thread
 // that was timed is not the one that worked.
 func waitsText(runs []Run, phase string) string {
-	var wall, blocked, ready, sum int64
+	var wall, blocked, ready, sum, lost int64
 	var kinds []waiting
 	for i := range runs {
 		p, waits := runs[i].Phase(phase), runs[i].Blocked.Phase(phase)
@@ -92,6 +92,7 @@ func waitsText(runs []Run, phase string) string {
 			continue
 		}
 		wall, blocked, ready, sum = wall+p.Wall, blocked+p.Blocked, ready+p.RunDelay, sum+waits.Wall()
+		lost += runs[i].Blocked.Lost
 		for _, w := range waits.Waits {
 			at := slices.IndexFunc(kinds, func(k waiting) bool { return k.kind == w.Kind })
 			if at < 0 {
@@ -119,7 +120,12 @@ func waitsText(runs []Run, phase string) string {
 	}
 	rest := blocked - sum
 	if float64(rest) > leastBlocked*float64(blocked) {
-		parts = append(parts, "unexplained"+nbsp+duration(float64(rest)/n))
+		// No wait: the thread had a CPU and the CPU clock did not count it.
+		what := "CPU time not accounted for"
+		if lost > 0 {
+			what = "unexplained"
+		}
+		parts = append(parts, what+nbsp+duration(float64(rest)/n))
 	}
 	text := fmt.Sprintf("%s %s: blocked%s%s: %s", plain(runs[0].Cell), plain(phase), nbsp, duration(float64(blocked)/n), strings.Join(parts, ", "))
 	// What the kernel holds to be time without a CPU in a thread that is ready is that of

@@ -22,43 +22,46 @@ func traceFlags() []cli.Flag {
 }
 
 // openInstruments opens what watches the second runs of a session: the profile and
-// what the threads wait for in one, the trace in another. What cannot be had here is
-// said once, and is a warning in the record of every run.
-func (p *program) openInstruments(m *measure) (all []churn.Observer, doubts []results.Warning, release func(), err error) {
-	all, doubts, err = p.instruments(m)
-	if err != nil {
-		return nil, nil, nil, err
+// what the threads wait for in one, the trace in another.
+func (p *program) openInstruments(m *measure) (i *instruments, err error) {
+	if i, err = p.instruments(m); err != nil {
+		return nil, err
 	}
-	var open []io.Closer
-	release = func() {
-		for _, o := range open {
-			o.Close()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, i.close())
 		}
-	}
-	blocked, more, err := p.openBlocked(m)
+	}()
+	blocked, doubts, err := p.openBlocked(m, len(i.all) > 0)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	doubts = append(doubts, more...)
+	i.doubts = append(i.doubts, doubts...)
 	if blocked != nil {
-		open = append(open, blocked)
-		all = []churn.Observer{append(churn.Together(all), blocked)}
+		i.all = []churn.Observer{append(churn.Together(i.all), blocked)}
+		i.closing(blocked)
 	}
-	tracer, more, err := p.openTracer(m)
+	tracer, doubts, err := p.openTracer(m)
 	if err != nil {
-		release()
-		return nil, nil, nil, err
+		return nil, err
 	}
-	doubts = append(doubts, more...)
+	i.doubts = append(i.doubts, doubts...)
 	if tracer != nil {
-		open = append(open, tracer)
-		all = append(all, tracer)
+		i.all = append(i.all, tracer)
+		i.closing(tracer)
 	}
-	return all, doubts, release, nil
+	return i, nil
 }
 
-// openBlocked opens the account of waits that belongs to --profile.
-func (p *program) openBlocked(m *measure) (*offcpu.Observer, []results.Warning, error) {
+// closing has c closed before the others.
+func (i *instruments) closing(c io.Closer) {
+	others := i.close
+	i.close = func() error { return errors.Join(c.Close(), others()) }
+}
+
+// openBlocked opens the account of waits that belongs to --profile. Where there is no
+// profile either, that has been said.
+func (p *program) openBlocked(m *measure, profiled bool) (*offcpu.Observer, []results.Warning, error) {
 	if !m.profile.wanted {
 		return nil, nil, nil
 	}
@@ -67,7 +70,12 @@ func (p *program) openBlocked(m *measure) (*offcpu.Observer, []results.Warning, 
 	if err == nil {
 		o, err = offcpu.New(names)
 	}
-	doubts, err := p.unavailable("--profile", "blocked", "blocked time is not explained", err)
+	const what = "blocked time is not explained"
+	var unsupported *ns.UnsupportedError
+	if errors.As(err, &unsupported) && !profiled {
+		return nil, []results.Warning{{Kind: "blocked", Text: what + ": " + unsupported.Why}}, nil
+	}
+	doubts, err := p.unavailable("--profile", "blocked", what, err)
 	return o, doubts, err
 }
 

@@ -56,17 +56,17 @@ func (p *program) measure(m *measure, kind string, cells func(kind string) []chu
 		env.FibSyncMem = inheritedSyncMem(os.Getenv)
 	}
 
-	instruments, doubts, releaseInstruments, err := p.openInstruments(m)
+	watching, err := p.openInstruments(m)
 	if err != nil {
 		return err
 	}
-	defer releaseInstruments()
+	defer func() { err = errors.Join(err, watching.close()) }()
 	stop, abort, releaseSignals := interrupts(p.stderr, m.quiet)
 	defer releaseSignals()
 	bar := newProgress(p.stderr, m.quiet)
 	session := churn.Session{
-		Runner: &churn.Runner{Environment: env, Boot: machine.Boot(), Observers: append(m.observers, &loadWatch{environment: append(machine.Warnings(env), doubts...)})},
-		Cells:  workloads, Instruments: instruments, Runs: m.runs, Warmup: m.warmup, Seed: m.seed,
+		Runner: &churn.Runner{Environment: env, Boot: machine.Boot(), Observers: append(m.observers, &loadWatch{environment: append(machine.Warnings(env), watching.doubts...)})},
+		Cells:  workloads, Instruments: watching.all, Runs: m.runs, Warmup: m.warmup, Seed: m.seed,
 		Emit: out.emit, Progress: bar.show,
 	}
 	err = session.Measure(stop, abort)

@@ -48,32 +48,41 @@ func profileSpecOf(c *cli.Context) (profileSpec, error) {
 		return s, usageErrorf("--profile-scope %s: must be %s or %s", s.scope, profile.Thread, profile.CPUs)
 	}
 	for _, name := range []string{"profile-hz", "profile-scope"} {
-		if at(c, name).IsSet(name) && !s.wanted {
+		if at(c, name).IsSet(name) && !s.wanted && measures(c.Command) {
 			return s, usageErrorf("--%s says how to profile; give --profile too", name)
 		}
 	}
 	return s, nil
 }
 
-// instruments are what watches the second runs of a session. What cannot be had here
-// is said once, and is a warning in the record of every run.
-func (p *program) instruments(m *measure) (all []churn.Observer, doubts []results.Warning, err error) {
+// An instruments is what watches the second runs of a session.
+type instruments struct {
+	all    []churn.Observer
+	doubts []results.Warning // of every run: what cannot be had here
+	close  func() error
+}
+
+// instruments opens them. What cannot be had here is said once.
+func (p *program) instruments(m *measure) (*instruments, error) {
+	i := &instruments{close: func() error { return nil }}
 	if !m.profile.wanted {
-		return nil, nil, nil
+		return i, nil
 	}
 	profiler, err := profile.Open(m.profile.hz, m.profile.scope)
 	var unsupported *ns.UnsupportedError
 	if errors.As(err, &unsupported) {
 		fmt.Fprintf(p.stderr, "fibchurn: --profile: no profile: %s; what would help: %s\n", unsupported.Why, unsupported.Help)
-		return nil, []results.Warning{{Kind: "profile", Text: "no profile: " + unsupported.Why}}, nil
+		i.doubts = []results.Warning{{Kind: "profile", Text: "no profile: " + unsupported.Why}}
+		return i, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("--profile: %w", err)
+		return nil, fmt.Errorf("--profile: %w", err)
 	}
 	if !m.quiet {
 		for _, n := range profiler.Notes() {
 			fmt.Fprintf(p.stderr, "fibchurn: --profile: %s\n", n.Text)
 		}
 	}
-	return []churn.Observer{profiler}, nil, nil
+	i.all, i.close = []churn.Observer{profiler}, profiler.Close
+	return i, nil
 }

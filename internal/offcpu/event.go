@@ -13,9 +13,13 @@ import (
 	"fibchurn/ns"
 )
 
-// ringPages is the size of a thread's ring, a power of two: at some 400 bytes a
-// wait, 2600 waits of one call.
-const ringPages = 256
+// The size of a thread's ring in pages, a power of two. At some 250 bytes a wait the
+// large one has room for 4000 waits in one call, the small one, of runs with many
+// threads, for 250.
+const (
+	largeRing = 256
+	smallRing = 16
+)
 
 // An event is a perf event of the thread that opened it: the kernel writes down each
 // time the thread leaves the CPU, with its stack, and each time it gets one again.
@@ -27,7 +31,7 @@ type event struct {
 // openEvent opens the event on the calling thread: a sample of the software event
 // "context switches" has the stack (perf_event_task_sched_out, Linux 2.6.31), and
 // PERF_RECORD_SWITCH the moments (Linux 4.3; whether it was preempted, 4.17).
-func openEvent() (*event, error) {
+func openEvent(pages int) (*event, error) {
 	attr := unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CONTEXT_SWITCHES,
 		Size:        uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
@@ -41,12 +45,24 @@ func openEvent() (*event, error) {
 	if err != nil {
 		return nil, refused(err)
 	}
-	memory, err := unix.Mmap(fd, 0, (1+ringPages)*os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	memory, err := mapRing(fd, pages)
 	if err != nil {
 		unix.Close(fd)
 		return nil, refused(err)
 	}
 	return &event{fd, memory}, nil
+}
+
+// mapRing maps a ring of so many pages, or of fewer where this user may not lock that
+// much memory (kernel.perf_event_mlock_kb).
+func mapRing(fd, pages int) ([]byte, error) {
+	for {
+		memory, err := unix.Mmap(fd, 0, (1+pages)*os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		if err != unix.EPERM || pages <= 1 {
+			return memory, err
+		}
+		pages /= 2
+	}
 }
 
 func refused(err error) error {

@@ -2,6 +2,7 @@ package offcpu
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -23,8 +24,10 @@ type Observer struct {
 	names  Namer
 	keeper *event
 
-	mu     sync.Mutex
-	record *results.Blocked
+	mu        sync.Mutex
+	record    *results.Blocked
+	threads   int     // at work
+	unwatched []error // of threads that could not be
 }
 
 // New returns an Observer that names functions by the table. Where this user or
@@ -34,7 +37,7 @@ type Observer struct {
 // with the first and the last the kernel changes its own code on all CPUs
 // (perf_swevent_enabled, perf_sched_events), which is nothing for the middle of a run.
 func New(names Namer) (*Observer, error) {
-	e, err := openEvent()
+	e, err := openEvent(largeRing)
 	if err != nil {
 		return nil, err
 	}
@@ -49,22 +52,39 @@ func (o *Observer) Close() error {
 
 // Start begins a run.
 func (o *Observer) Start(*ns.Namespace) error {
-	o.record = &results.Blocked{Phases: []results.PhaseBlocked{}}
+	o.record, o.threads, o.unwatched = &results.Blocked{Phases: []results.PhaseBlocked{}}, 0, nil
 	return nil
 }
 
 // Stop adds to the record what was seen.
 func (o *Observer) Stop(run *results.Run) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	run.Blocked = o.record
+	if n := len(o.unwatched); n > 0 {
+		run.Warnings = append(run.Warnings, results.Warning{Kind: "blocked", Text: fmt.Sprintf("the waits of %d threads are not known: %v", n, o.unwatched[0])})
+	}
 	return nil
 }
 
-// Phase begins to watch the calling thread.
+// fewThreads have large rings.
+const fewThreads = 16
+
+// Phase begins to watch the calling thread. Where it cannot be watched, the run goes on
+// and has a warning.
 func (o *Observer) Phase(name string) (rtnl.Witness, func() error, error) {
-	e, err := openEvent()
-	if err != nil {
-		return nil, nil, err
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	size := largeRing
+	if o.threads >= fewThreads {
+		size = smallRing
 	}
+	e, err := openEvent(size)
+	if err != nil {
+		o.unwatched = append(o.unwatched, err)
+		return nil, func() error { return nil }, nil
+	}
+	o.threads++
 	t := &thread{event: e, names: o.names, waits: map[string]*results.Wait{}}
 	t.began, t.monotonic = time.Now(), monotonic()
 	return t, func() error {
@@ -79,6 +99,7 @@ func (o *Observer) Phase(name string) (rtnl.Witness, func() error, error) {
 func (o *Observer) add(name string, t *thread) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.threads--
 	o.record.Lost += t.switches.lost
 	p := o.record.Phase(name)
 	if p == nil {

@@ -263,3 +263,34 @@ func TestRTNLShows(t *testing.T) {
 	}
 	t.Errorf("no waits for RTNL: %+v", p.Waits)
 }
+
+// Many writers wait for the one lock, each with a ring of its own.
+func TestManyWriters(t *testing.T) {
+	o := observer(t)
+	spec := &churn.RoutesSpec{
+		TableSpec: churn.TableSpec{
+			Layout: prefixes.Dense, Count: 50_000, Families: []int{4}, Table: 254, Tables: 1, LinkKind: kind(t),
+			Order: "added", Batch: churn.DefaultBatch, Ack: "last", Seed: 1,
+		},
+		Parallel: 100, ParallelIn: "table",
+	}
+	if err := spec.Generate(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := (&churn.Runner{Observers: []churn.Observer{o}}).Run(context.Background(), spec, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 100 writers of a lock that one can have.
+	p := r.Blocked.Phase("add")
+	walls, count := byKind(p)
+	t.Log(walls, count, r.Blocked.Lost)
+	for _, w := range p.Waits {
+		if w.Kind == results.WaitLock {
+			t.Logf("%d ns in %d: %s", w.Wall, w.Count, w.Frames)
+		}
+	}
+	if count[results.WaitRTNL] == 0 || r.Blocked.Lost != 0 || p.Wall() > 100*r.Phase("add").Wall {
+		t.Errorf("%+v of %+v", p.Waits, r.Phase("add"))
+	}
+}

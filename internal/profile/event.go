@@ -43,6 +43,18 @@ func (e *event) open(thread, cpu, hz int) (fd int, err error) {
 	return unix.PerfEventOpen(&attr, thread, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 }
 
+// hold opens an event of a thread that counts nothing. With the first such event the
+// kernel patches its scheduler, and a second after the last has gone once more
+// (perf_sched_events, kernel/events/core.c). So it does not in the middle of runs, and
+// all runs of a session have one scheduler; emulated CPUs do not always survive it.
+func hold() (fd int, err error) {
+	attr := unix.PerfEventAttr{
+		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_DUMMY, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
+		Bits: unix.PerfBitDisabled | unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv,
+	}
+	return unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+}
+
 // choose returns the first event that can be opened here, or an
 // *ns.UnsupportedError that says why there is none.
 func choose(scope string, cpus []int, hz int) (*event, error) {

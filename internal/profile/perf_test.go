@@ -60,6 +60,7 @@ func TestAgreesWithPerf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer p.Close()
 	if p.event.name != "cpu-clock" {
 		p.event = &events()[1] // what perf is asked for below
 	}

@@ -25,6 +25,11 @@ func open(t *testing.T, hz int, scope string) *Profiler {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	if err := p.Start(nil); err != nil {
 		t.Fatal(err)
 	}
@@ -196,6 +201,7 @@ func TestRateLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer p.Close()
 	if p.hz != most || len(p.Notes()) != 1 || !strings.Contains(p.Notes()[0].Text, "perf_event_max_sample_rate") {
 		t.Errorf("%d a second, notes %v", p.hz, p.Notes())
 	}

@@ -35,6 +35,7 @@ type Profiler struct {
 	cpus    []int
 	clock   *clock
 	symbols *kallsyms.Table
+	held    int               // a file: see hold
 	notes   []results.Warning // of every run
 
 	mu      sync.Mutex
@@ -69,8 +70,14 @@ func Open(hz int, scope string) (*Profiler, error) {
 	if p.symbols, err = kallsyms.Read(); err != nil {
 		return nil, unsupported(err.Error(), "run as root, with kernel.kptr_restrict below 2 and CONFIG_KALLSYMS")
 	}
+	if p.held, err = hold(); err != nil {
+		return nil, fmt.Errorf("hold a perf event: %w", err)
+	}
 	return p, nil
 }
+
+// Close ends what the profiler holds open between runs.
+func (p *Profiler) Close() error { return unix.Close(p.held) }
 
 func (p *Profiler) note(text string) {
 	p.notes = append(p.notes, results.Warning{Kind: "profile", Text: text})
