@@ -26,6 +26,9 @@ func writeBench(w io.Writer, runs []Run, _ FormatOptions) error {
 		}
 	}
 	for _, block := range all {
+		for _, c := range remarks(block) {
+			b.WriteString("# " + c + "\n") // a line that readers pass over
+		}
 		config := benchConfig(block)
 		for _, sample := range benchSamples(block) {
 			for _, line := range sample.lines(config) {

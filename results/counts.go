@@ -91,5 +91,15 @@ func brokenText(r *Run) string {
 	return "run " + decimal(float64(r.Run)) + ": " + strings.Join(texts, ", ")
 }
 
+// remarks say in lines of text what a block was measured on, what was left out, and what
+// makes its figures doubtful.
+func remarks(b block) []string {
+	var lines []string
+	for _, text := range slices.Concat(heading(b), leftOut(b), warningTexts(b)) {
+		lines = append(lines, strings.TrimSpace(unbreak(text)))
+	}
+	return lines
+}
+
 // unbreak makes non-breaking spaces plain ones, for a line that is not wrapped.
 func unbreak(text string) string { return strings.ReplaceAll(text, nbsp, " ") }

@@ -74,9 +74,7 @@ func cellTests(all []block) []cellTest {
 				t.outcome.Name += " on " + names[i]
 			}
 			if n == 0 {
-				for _, h := range heading(b) {
-					t.comments = append(t.comments, unbreak(h))
-				}
+				t.comments = remarks(b)
 			}
 			for _, d := range figures {
 				if d.cell == c.cell && (d.name == "wall" || d.name == "p50" || d.name == "reached") {

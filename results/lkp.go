@@ -23,8 +23,8 @@ func writeLKP(w io.Writer, runs []Run, _ FormatOptions) error {
 		fmt.Fprintf(&b, "%s: %s\n", key, decimal(value))
 	}
 	for i, block := range all {
-		for _, h := range heading(block) {
-			fmt.Fprintf(&b, "# %s\n", unbreak(h))
+		for _, c := range remarks(block) {
+			fmt.Fprintf(&b, "# %s\n", c)
 		}
 		for _, d := range digests(block) {
 			line(key(names[i], block.runs[0].Command, d.cell)+"."+d.path()+lkpSuffix(d.unit), d.Median)

@@ -82,11 +82,11 @@ func (g *gauges) digest(d digest, labels []place) {
 	case unitRatio:
 		suffix = "_ratio"
 	}
-	name, about := prometheusName(d), "Median of "+prometheusHelp(d)
-	g.add(name+suffix, about+".", d.Median/scale, labels)
-	if d.HasInterval() {
-		g.add(name+"_low"+suffix, about+": lower bound of its 95 % interval.", d.Lo/scale, labels)
-		g.add(name+"_high"+suffix, about+": upper bound of its 95 % interval.", d.Hi/scale, labels)
+	name, of := prometheusName(d), prometheusHelp(d)
+	g.add(name+suffix, "Median "+of+".", d.Median/scale, labels)
+	if d.HasInterval() && (d.unit == unitNS || d.unit == unitRate) { // a shape follows from the parameters
+		g.add(name+"_low"+suffix, "Lower bound of the 95 % interval of the median "+of+".", d.Lo/scale, labels)
+		g.add(name+"_high"+suffix, "Upper bound of the 95 % interval of the median "+of+".", d.Hi/scale, labels)
 	}
 }
 
@@ -105,20 +105,29 @@ func prometheusName(d digest) string {
 // prometheusHelp says what a family is of.
 func prometheusHelp(d digest) string {
 	if of, ok := strings.CutPrefix(d.name, perOpName); ok {
-		return "a phase's wall time per " + of
+		return "wall time of a phase per " + of
 	}
-	name := strings.ReplaceAll(d.name, "_", " ")
-	switch d.at[0].key {
-	case "probe":
-		return "the lookup times of a run, " + name
-	case "op":
-		return "the operations of a run, " + name
-	case "transition":
-		return "the operations of a run that change tnodes"
-	case "trie":
-		return "a route table's shape, " + name
+	words := map[string]string{
+		"wall": "wall time", "cpu": "CPU time", "blocked": "blocked time: neither computing nor in the kernel on a CPU,",
+		"net_wall": "wall time net of the empty cell", "net_cpu": "CPU time net of the empty cell",
+		"net_p50": "p50, net of the calibration,", "calibration_p50": "p50, without the lookup,",
+		"reached": "rate reached", "late": "share of late operations",
 	}
-	return "a phase, " + name
+	name := words[d.name]
+	if name == "" {
+		name = strings.TrimPrefix(strings.ReplaceAll(d.name, "_", " "), "op ")
+	}
+	switch {
+	case d.at[0].key == "probe":
+		return name + " of the lookups of a run"
+	case d.at[0].key == "transition":
+		return "time of the operations of a run that change tnodes"
+	case d.at[0].key == "trie":
+		return name + " of a route table"
+	case d.at[0].key == "op", strings.HasPrefix(d.name, "op_"):
+		return name + " of the single operations of a run"
+	}
+	return name + " of a phase"
 }
 
 // add adds a sample to the family of that name. Labels without a value are left out.
