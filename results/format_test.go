@@ -162,6 +162,20 @@ func TestDigests(t *testing.T) {
 	}
 }
 
+// User-Mode Linux knows CPU times in ticks of 10 ms: of a phase they say nothing.
+func TestTickedReadings(t *testing.T) {
+	runs := threeCells().make()
+	for i := range runs {
+		runs[i].Environment.Virtualisation = "uml"
+	}
+	for _, f := range Formats()[2:] {
+		out := formatted(t, f.Name, runs, FormatOptions{})
+		if strings.Contains(out, "blocked") || strings.Contains(out, ".cpu") || strings.Contains(out, "cpu_") || strings.Contains(out, "cpu-ns") {
+			t.Errorf("%s tells CPU times", f.Name)
+		}
+	}
+}
+
 func TestSetNames(t *testing.T) {
 	cases := formatCases(t)
 	for _, test := range []struct {

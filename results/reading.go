@@ -2,6 +2,7 @@ package results
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -57,7 +58,7 @@ const perOpName = "wall_per_"
 func readings(r *Run) []reading {
 	var all []reading
 	for i := range r.Phases {
-		all = append(all, phaseReadings(r.Command, &r.Phases[i])...)
+		all = append(all, phaseReadings(r, &r.Phases[i])...)
 	}
 	for i := range r.Latency {
 		all = append(all, latencyReadings(&r.Latency[i])...)
@@ -68,10 +69,11 @@ func readings(r *Run) []reading {
 }
 
 // phaseReadings leaves out the times of a phase that goes on for a given time: they
-// are of as many operations as there was time for.
-func phaseReadings(command string, p *Phase) []reading {
+// are of as many operations as there was time for. CPU times that come in ticks of 10 ms
+// are left out too, and what is blocked by them: for one phase they are chance.
+func phaseReadings(r *Run, p *Phase) []reading {
 	at := []place{{"phase", p.Name}}
-	l := layoutOf(command)
+	l := layoutOf(r.Command)
 	n, of := l.per(p), strings.TrimPrefix(l.perTitle, "ns per\n")
 	if n <= 0 {
 		n, of = p.Ops, "op"
@@ -85,10 +87,12 @@ func phaseReadings(command string, p *Phase) []reading {
 	if n > 0 {
 		add(perOpName+of, WallTime(p)/float64(n))
 	}
-	if !timedPhase(command, p.Name) {
+	if !timedPhase(r.Command, p.Name) {
 		add("wall", WallTime(p))
-		add("cpu", CPUTime(p))
-		add("blocked", BlockedTime(p))
+		if !tickedCPU(r) {
+			add("cpu", CPUTime(p))
+			add("blocked", BlockedTime(p))
+		}
 	}
 	return append(all, distributionReadings(at, p.Each)...)
 }
@@ -227,11 +231,12 @@ func netDigests(b block) []digest {
 		if c.name == cellEmpty {
 			continue
 		}
+		ticked := slices.ContainsFunc(c.runs, func(r Run) bool { return tickedCPU(&r) })
 		for _, f := range []struct {
 			name string
 			m    Metric
 		}{{"net_wall", WallTime}, {"net_cpu", CPUTime}} {
-			if s := Net(c.runs, empty.runs, l.net, f.m); s.N > 0 {
+			if s := Net(c.runs, empty.runs, l.net, f.m); s.N > 0 && !(ticked && f.name == "net_cpu") {
 				all = append(all, digest{c.name, []place{{"phase", l.net}}, quantity{f.name, unitNS, lower}, s})
 			}
 		}

@@ -100,7 +100,9 @@ func TestNarrowTerminals(t *testing.T) {
 			"text":    func(b *strings.Builder) error { return WriteText(b, base, TextOptions{Width: width}) },
 			"cells":   func(b *strings.Builder) error { return WriteText(b, cells.make(), TextOptions{Width: width}) },
 			"compare": func(b *strings.Builder) error { return WriteComparison(b, c, TextOptions{Width: width}) },
-			"suite":   func(b *strings.Builder) error { return WriteOutcomes(b, "表", suiteOutcomes(), TextOptions{Width: width}) },
+			"suite": func(b *strings.Builder) error {
+				return WriteOutcomes(b, "表", suiteOutcomes(), TextOptions{Width: width})
+			},
 		} {
 			var b strings.Builder
 			if err := write(&b); err != nil {

@@ -98,6 +98,7 @@ func TestReportUsage(t *testing.T) {
 		"--format bench delete-iface -j":               "--json and --format bench",
 		"suite smoke --ktap --format bench":            "--ktap and --format bench",
 		"vm --kernel x -- delete-iface --format bench": "give it before the --",
+		"vm --kernel x --fail-above 5 -j -- doctor":    "--fail-above: takes the comparison",
 		"vm --kernel x -- report x":                    "report cannot be executed in a guest",
 		"suite --list quick --format":                  "flag needs an argument",
 	} {
@@ -193,6 +194,39 @@ func TestMeasureFormats(t *testing.T) {
 			if code != exitUnsupported || !strings.HasPrefix(stdout, want) || want == "" && stdout != "" {
 				t.Errorf("%s without %s: exit %d, %q", format, kind, code, stdout)
 			}
+		}
+	}
+}
+
+// A stream of tests of a measuring that was interrupted says so, and is whole.
+func TestInterruptedStream(t *testing.T) {
+	netnstest.Root(t)
+	file := filepath.Join(t.TempDir(), "runs.jsonl")
+	cmd := exec.Command(binary(t), "delete-iface", "--subnets", "16", "--as", "empty", "--runs", "100000", "--format", "ktap", "-o", file)
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if info, err := os.Stat(file); err == nil && info.Size() > 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			cmd.Process.Kill()
+			t.Fatal("nothing is measured")
+		}
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+		t.Errorf("exit %d", code)
+	}
+	for _, want := range []string{"TAP version 13\n1..2\n", "\nok 1 delete-iface empty # time=", "\nnot ok 2 all runs # ERROR interrupted\n# Totals: pass:1 fail:0 xfail:0 xpass:0 skip:0 error:1\n"} {
+		if !strings.Contains(stdout.String(), want) {
+			t.Errorf("%q is not in\n%s", want, &stdout)
 		}
 	}
 }

@@ -96,6 +96,9 @@ func vmSessionOf(c *cli.Context) (*vmSession, error) {
 	if s.compare, err = compareOptions(c); err != nil {
 		return nil, err
 	}
+	if s.compare.FailAbove != nil && m.format.Name != results.FormatText {
+		return nil, usageErrorf("--fail-above: takes the comparison, which --format %s does not make; fibchurn compare makes it of the runs", m.format.Name)
+	}
 	s.compare.By = "label"
 	if err := s.identify(*c.Generic("kernel").(*texts)); err != nil {
 		return nil, err
