@@ -3,10 +3,12 @@ package results
 import (
 	"bytes"
 	"encoding/csv"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -93,9 +95,19 @@ func TestBenchstat(t *testing.T) {
 		}
 		return runs
 	}
-	for name, test := range map[string]struct{ base, new []Run }{
-		"runs":  {threeCells().make(), slower(1.3, threeCells().make())},
-		"boots": {manyBoots(), slower(2, manyBoots())},
+	labelled := func(label string, runs []Run) []Run {
+		for i := range runs {
+			runs[i].Environment.Label = label
+		}
+		return runs
+	}
+	for name, test := range map[string]struct {
+		base, new []Run
+		byLabel   bool // both in one file
+	}{
+		"runs":   {base: threeCells().make(), new: slower(1.3, threeCells().make())},
+		"boots":  {base: manyBoots(), new: slower(2, manyBoots())},
+		"labels": {labelled("base", threeCells().make()), labelled("new", slower(1.1, threeCells().make())), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := Compare([]Group{{"base", test.base}, {"new", test.new}}, CompareOptions{Metrics: []string{metricWall}})
@@ -103,6 +115,9 @@ func TestBenchstat(t *testing.T) {
 				t.Fatal(err)
 			}
 			rows := benchstat(t, test.base, test.new)
+			if test.byLabel {
+				rows = benchstat(t, append(test.base, test.new...), nil)
+			}
 			if len(rows) != len(c.Rows) {
 				t.Errorf("benchstat has %d rows, compare %d", len(rows), len(c.Rows))
 			}
@@ -133,18 +148,27 @@ type benchstatRow struct {
 	delta, p  string
 }
 
-// benchstat compares wall times.
+// benchstat compares wall times of two files, or where new is nil those of the labels of
+// one.
 func benchstat(t *testing.T, base, new []Run) map[string]benchstatRow {
 	t.Helper()
 	dir := t.TempDir()
 	args := []string{"tool", "benchstat", "-format", "csv", "-ignore", "kernel", "-filter", ".unit:wall-ns"}
-	for name, runs := range map[string][]Run{"base": base, "new": new} {
+	files := map[string][]Run{"base": base, "new": new}
+	if new == nil {
+		delete(files, "new")
+		args = append(args, "-col", "label")
+	}
+	for name, runs := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(formatted(t, "bench", runs, FormatOptions{})), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var stderr bytes.Buffer
-	cmd := exec.Command("go", append(args, filepath.Join(dir, "base"), filepath.Join(dir, "new"))...)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		args = append(args, filepath.Join(dir, name))
+	}
+	cmd := exec.Command("go", args...)
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {

@@ -74,7 +74,7 @@ func readings(r *Run) []reading {
 func phaseReadings(r *Run, p *Phase) []reading {
 	at := []place{{"phase", p.Name}}
 	l := layoutOf(r.Command)
-	n, of := l.per(p), strings.TrimPrefix(l.perTitle, "ns per\n")
+	n, of := l.per(p), strings.ReplaceAll(strings.TrimPrefix(l.perTitle, "ns per\n"), " ", "_")
 	if n <= 0 {
 		n, of = p.Ops, "op"
 	}

@@ -21,6 +21,7 @@ func (p *program) report() *cli.Command {
 			"--output the file appears complete or not at all. See docs/ci.md.",
 		Flags: append([]cli.Flag{
 			formatFlag(),
+			&cli.BoolFlag{Name: "histogram", Usage: "draw the histograms of lookups in the tables of text"},
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, which is replaced in one step, instead of standard output"},
 		}, measureFlagsNamed("json", "quiet", "color")...),
 		OnUsageError:           onUsageError,
@@ -64,7 +65,11 @@ func (p *program) reportFiles(c *cli.Context) error {
 			fmt.Fprintf(p.stderr, "fibchurn: warning: %d of the lines repeat a run and are left out\n", twice)
 		}
 	}
-	if err := p.writeReport(format, runs, output, color); err != nil {
+	text := results.TextOptions{Color: color == "always", Histograms: c.Bool("histogram"), ASCII: asciiOnly(os.Getenv)}
+	if output == "" {
+		text.Color, text.Width = colored(color, p.stdout), width(p.stdout)
+	}
+	if err := p.writeReport(format, runs, output, results.FormatOptions{Text: text}); err != nil {
 		return err
 	}
 	if format.Tests && results.AnyFailed(runs) {
@@ -74,15 +79,11 @@ func (p *program) reportFiles(c *cli.Context) error {
 }
 
 // writeReport renders to standard output, or to a file that nobody sees half of.
-func (p *program) writeReport(format results.Format, runs []results.Run, output, color string) error {
+func (p *program) writeReport(format results.Format, runs []results.Run, output string, opts results.FormatOptions) error {
 	if output == "" {
-		opts := results.FormatOptions{Text: results.TextOptions{
-			Color: colored(color, p.stdout), Width: width(p.stdout), ASCII: asciiOnly(os.Getenv),
-		}}
 		return format.Write(p.stdout, runs, opts)
 	}
 	var b bytes.Buffer
-	opts := results.FormatOptions{Text: results.TextOptions{Color: color == "always", ASCII: asciiOnly(os.Getenv)}}
 	if err := format.Write(&b, runs, opts); err != nil {
 		return err
 	}

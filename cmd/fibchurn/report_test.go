@@ -55,6 +55,21 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// --histogram draws what lookup draws with it.
+func TestReportHistogram(t *testing.T) {
+	netnstest.Root(t)
+	file := filepath.Join(t.TempDir(), "runs.jsonl")
+	lookup := []string{"lookup", "--routes", "1k", "--duration", "20ms", "--runs", "1", "--warmup", "0", "-q", "--probe", "netlink", "--histogram", "-o", file}
+	code, want, stderr := execute(t, false, lookup...)
+	if code != 0 {
+		t.Fatalf("exit %d, %s", code, stderr)
+	}
+	_, got, _ := execute(t, false, "report", "--histogram", file)
+	if got != want || !strings.Contains(got, "lookups by netlink, rest, closed loop") {
+		t.Errorf("report has\n%s\nlookup\n%s", got, want)
+	}
+}
+
 // Lines that repeat a run do not count twice, and torn ones are told of.
 func TestReportWarns(t *testing.T) {
 	text, err := os.ReadFile(fullRuns)
