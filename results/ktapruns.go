@@ -93,6 +93,9 @@ func (c counts) outcome() Outcome {
 	switch {
 	case c.failed > 0:
 		o.Verdict = Failed
+		if n := len(c.broken) - maxFailures; n > 0 {
+			c.broken = append(c.broken[:maxFailures:maxFailures], fmt.Sprintf("and %d more", n))
+		}
 		o.Reason = fmt.Sprintf("%d of %s: %s", c.failed, unbreak(count(c.runs, "run", "runs")), strings.Join(c.broken, "; "))
 	case c.partial == c.runs:
 		o.Verdict, o.Reason = Skipped, "interrupted before a run was finished"

@@ -40,6 +40,17 @@ func TestKTAPRuns(t *testing.T) {
 	}
 }
 
+// Of many runs that failed the first are told.
+func TestKTAPManyFailures(t *testing.T) {
+	f := fixture{cells: []string{cellAddrs}, runs: 20, subnets: 8, ifaces: 1, change: func(r *Run, _ int) {
+		r.Verified, r.Checks = false, []Check{{Name: "links", Want: 0, Got: 1}}
+	}}
+	out := formatted(t, "ktap", f.make(), FormatOptions{})
+	if got := strings.Count(out, "links: 1 instead of 0"); got != maxFailures || !strings.Contains(out, "; and 15 more\nnot ok 1 delete-iface addrs") {
+		t.Errorf("%d failures are told:\n%s", got, out)
+	}
+}
+
 // Measuring that ended early is told of once: by the run that failed, or by a test of
 // its own. Where nothing could be measured the plan says so.
 func TestKTAPEnded(t *testing.T) {
