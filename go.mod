@@ -16,7 +16,7 @@ require (
 	github.com/mattn/go-shellwords v1.0.16
 	github.com/mdlayher/netlink v1.11.2
 	github.com/osrg/gobgp/v4 v4.8.0
-	github.com/prometheus/client_golang v1.20.4
+	github.com/prometheus/client_golang v1.23.2
 	github.com/prometheus/client_model v0.6.2
 	github.com/prometheus/common v0.66.1
 	github.com/rivo/uniseg v0.4.7
