@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"fibchurn/churn"
+	"fibchurn/results"
 )
 
 // measureFlags are the flags of every command that measures. They may stand
@@ -19,7 +20,8 @@ func measureFlags() []cli.Flag {
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of the order of the runs"},
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "append one JSON line a run to `FILE`"},
 		profileOutFlag(),
-		&cli.BoolFlag{Name: "json", Aliases: []string{"j"}, Usage: "print the JSON lines instead of the table"},
+		&cli.BoolFlag{Name: "json", Aliases: []string{"j"}, Usage: "print the JSON lines: --format json"},
+		formatFlag(),
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress and no notes on stderr"},
 		&cli.StringFlag{Name: "color", Value: "auto", Usage: "auto, always or never; NO_COLOR is honoured"},
 	}, slices.Concat(syncMemFlags(), profileFlags(), traceFlags())...)
@@ -32,13 +34,15 @@ type measure struct {
 	seed         uint64
 	output       string
 	profileOut   string
-	json, quiet  bool
+	format       results.Format
+	quiet        bool
 	color        string
 	histogram    bool             // draw those of lookups
 	syncMem      int              // bytes, 0: as it is
 	observers    []churn.Observer // of every run
 	profile      profileSpec
 	trace        bool // count and time calls of the trie's functions
+	rendered     bool // what was measured has been printed
 }
 
 func measureOf(c *cli.Context) (*measure, error) {
@@ -47,12 +51,14 @@ func measureOf(c *cli.Context) (*measure, error) {
 		warmup: countOf(at(c, "warmup"), "warmup"),
 		seed:   at(c, "seed").Uint64("seed"),
 		output: at(c, "output").String("output"),
-		json:   at(c, "json").Bool("json"),
 		quiet:  at(c, "quiet").Bool("quiet"),
 		color:  at(c, "color").String("color"),
 		trace:  at(c, "trace-resize").Bool("trace-resize"),
 	}
 	var err error
+	if m.format, err = formatOf(c); err != nil {
+		return nil, err
+	}
 	if m.syncMem, err = syncMemOf(c); err != nil {
 		return nil, err
 	}

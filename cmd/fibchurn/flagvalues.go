@@ -5,6 +5,7 @@ import (
 
 	"fibchurn/churn"
 	"fibchurn/internal/prefixes"
+	"fibchurn/internal/profile"
 	"fibchurn/internal/usage"
 	"fibchurn/lookup"
 	"fibchurn/ns"
@@ -36,6 +37,10 @@ func valueOf(command, flag string) usage.Value {
 		return oneOf(append([]string{ns.KindAuto}, ns.Kinds()...)...)
 	case "accel":
 		return oneOf("auto", vm.AccelKVM, vm.AccelTCG)
+	case "format":
+		return oneOf(results.FormatNames()...)
+	case "profile-scope":
+		return oneOf(profile.Thread, profile.CPUs)
 	case "metric":
 		return someOf(results.MetricNames()...)
 	case "by":
@@ -77,7 +82,7 @@ func wordsOf(flag string) usage.Value {
 
 func argumentsOf(command string) usage.Value {
 	switch command {
-	case "compare":
+	case "compare", "report":
 		return usage.Value{Kind: usage.File}
 	case suiteCommand:
 		return usage.Value{Kind: usage.File, Words: builtinNames()}

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // makeIn executes make at the top of the tree, building into a directory of its own.
@@ -190,26 +189,4 @@ func TestDist(t *testing.T) {
 	if !regexp.MustCompile(`(?m)^fibchurn-1\.2\.3/cmd/fibchurn/main\.go$`).MatchString(list) {
 		t.Error("no sources in it")
 	}
-}
-
-// The program is small, and quick to say what it can do.
-func TestSizeAndStart(t *testing.T) {
-	const mostBytes, mostTime = 40 << 20, 50 * time.Millisecond
-	info, err := os.Stat(binary(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if info.Size() > mostBytes {
-		t.Errorf("%d bytes, want at most %d", info.Size(), mostBytes)
-	}
-	best := time.Hour // of several: what else the machine does is not the program's
-	for range 20 {
-		start := time.Now()
-		outputOf(t, binary(t), "--help")
-		best = min(best, time.Since(start))
-	}
-	if best > mostTime {
-		t.Errorf("--help takes %v, want at most %v", best, mostTime)
-	}
-	t.Logf("%d bytes, --help in %v", info.Size(), best)
 }

@@ -36,7 +36,7 @@ func (p *program) vm() *cli.Command {
 			&cli.StringFlag{Name: "accel", Value: "auto", Usage: "auto, kvm or tcg: how QEMU runs a guest"},
 			&cli.DurationFlag{Name: "timeout", Usage: "how long one boot may take, from start to end (default: 10m)"},
 			&cli.StringFlag{Name: "console", Usage: "write all consoles to `FILE`"},
-		}, compareFlags(), measureFlagsNamed("output", "json", "quiet", "color", "profile-out")),
+		}, compareFlags(), measureFlagsNamed("output", "json", "format", "quiet", "color", "profile-out")),
 		OnUsageError:           onUsageError,
 		UseShortOptionHandling: true,
 		HideHelpCommand:        true,
@@ -45,7 +45,7 @@ func (p *program) vm() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return p.bootAll(s)
+			return p.concluded(s.measure, p.bootAll(s))
 		},
 	}
 }
@@ -95,6 +95,9 @@ func vmSessionOf(c *cli.Context) (*vmSession, error) {
 	}
 	if s.compare, err = compareOptions(c); err != nil {
 		return nil, err
+	}
+	if s.compare.FailAbove != nil && m.format.Name != results.FormatText {
+		return nil, usageErrorf("--fail-above: takes the comparison, which --format %s does not make; fibchurn compare makes it of the runs", m.format.Name)
 	}
 	s.compare.By = "label"
 	if err := s.identify(*c.Generic("kernel").(*texts)); err != nil {
