@@ -129,7 +129,7 @@ func waitsText(runs []Run, phase string) string {
 	}
 	text := fmt.Sprintf("%s %s: blocked%s%s: %s", plain(runs[0].Cell), plain(phase), nbsp, duration(float64(blocked)/n), strings.Join(parts, ", "))
 	// What the kernel holds to be time without a CPU in a thread that is ready is that of
-	// being preempted, the unexplained, and this.
+	// being preempted, that on a CPU which is not accounted for, and this.
 	for _, k := range kinds {
 		if k.kind == WaitCPU {
 			ready -= k.wall
