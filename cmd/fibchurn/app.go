@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"fibchurn/internal/machine"
+	"fibchurn/results"
 )
 
 // run is the whole program: it executes the command line args (args[0] is the
@@ -29,6 +30,8 @@ type program struct {
 	stdout, stderr io.Writer
 	args           []string  // to execute again in a user namespace
 	help           io.Writer // of the library, which drops its errors; nil: stdout
+
+	collect func(*results.Run) error // takes the runs and renders them; nil: each command does
 }
 
 // A strictWriter keeps the first error of its writer.
@@ -71,7 +74,7 @@ func (p *program) app() *cli.App {
 		OnUsageError:           onUsageError,
 		UseShortOptionHandling: true,
 		Flags:                  measureFlags(),
-		Commands:               []*cli.Command{p.deleteIface(), p.routes(), p.addrs(), p.flap(), p.resize(), p.lookup(), p.nexthops(), p.netns(), p.suite(), p.vm(), p.compare(), p.doctor()},
+		Commands:               []*cli.Command{p.deleteIface(), p.routes(), p.addrs(), p.flap(), p.resize(), p.lookup(), p.nexthops(), p.netns(), p.suite(), p.vm(), p.compare(), p.report(), p.doctor()},
 		Action:                 noCommand,
 		Before:                 func(c *cli.Context) error { return noEmptyValue(c, c.App.Flags) },
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"fibchurn/churn"
+	"fibchurn/results"
 )
 
 // measureFlags are the flags of every command that measures. They may stand
@@ -18,7 +19,8 @@ func measureFlags() []cli.Flag {
 		&cli.GenericFlag{Name: "warmup", Value: numberOf(1), Usage: "rounds before them that are not counted"},
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of the order of the runs"},
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "append one JSON line a run to `FILE`"},
-		&cli.BoolFlag{Name: "json", Aliases: []string{"j"}, Usage: "print the JSON lines instead of the table"},
+		&cli.BoolFlag{Name: "json", Aliases: []string{"j"}, Usage: "print the JSON lines: --format json"},
+		formatFlag(),
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress and no notes on stderr"},
 		&cli.StringFlag{Name: "color", Value: "auto", Usage: "auto, always or never; NO_COLOR is honoured"},
 	}, syncMemFlags()...)
@@ -30,11 +32,13 @@ type measure struct {
 	runs, warmup int
 	seed         uint64
 	output       string
-	json, quiet  bool
+	format       results.Format
+	quiet        bool
 	color        string
 	histogram    bool             // draw those of lookups
 	syncMem      int              // bytes, 0: as it is
 	observers    []churn.Observer // of every run
+	rendered     bool             // what was measured has been printed
 }
 
 func measureOf(c *cli.Context) (*measure, error) {
@@ -43,11 +47,13 @@ func measureOf(c *cli.Context) (*measure, error) {
 		warmup: countOf(at(c, "warmup"), "warmup"),
 		seed:   at(c, "seed").Uint64("seed"),
 		output: at(c, "output").String("output"),
-		json:   at(c, "json").Bool("json"),
 		quiet:  at(c, "quiet").Bool("quiet"),
 		color:  at(c, "color").String("color"),
 	}
 	var err error
+	if m.format, err = formatOf(c); err != nil {
+		return nil, err
+	}
 	if m.syncMem, err = syncMemOf(c); err != nil {
 		return nil, err
 	}

@@ -48,10 +48,10 @@ func (p *program) bootAll(s *vmSession) (err error) {
 			break
 		}
 	}
-	if renderErr := out.render(); err == nil {
+	if renderErr := out.render(err); err == nil {
 		err = renderErr
 	}
-	if err != nil || len(s.kernels) < 2 || s.measure.json || len(out.runs) == 0 {
+	if err != nil || len(s.kernels) < 2 || s.measure.format.Name != results.FormatText || len(out.runs) == 0 {
 		return err
 	}
 	groups, err := results.GroupBy(out.runs, s.compare.By)
@@ -190,11 +190,14 @@ func guestCommand(args []string) (files []string, err error) {
 
 // mayBeInGuest refuses what makes no sense there.
 func mayBeInGuest(c *cli.Context) error {
-	if slices.Contains([]string{"vm", "compare"}, c.Command.Name) {
+	if slices.Contains([]string{"vm", "compare", "report"}, c.Command.Name) {
 		return usageErrorf("%s cannot be executed in a guest", c.Command.Name)
 	}
 	if at(c, "output").String("output") != "" {
 		return usageErrorf("--output: a guest keeps no files; give it before the --")
+	}
+	if format := at(c, "format"); format.IsSet("format") && format.String("format") != results.FormatJSON {
+		return usageErrorf("--format: a guest sends runs and renders none; give it before the --")
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func (p *program) measure(m *measure, kind string, cells func(kind string) []chu
 	}
 	err = session.Measure(stop, abort)
 	bar.clear()
-	if renderErr := out.render(); err == nil {
+	if renderErr := out.render(err); err == nil {
 		err = renderErr
 	}
 	return err
@@ -104,14 +104,14 @@ func measuring[W linked](p *program, command *cli.Command, specs func(*cli.Conte
 		if err != nil {
 			return err
 		}
-		return p.measure(m, *cells[0].Links(), func(kind string) []churn.Workload {
+		return p.concluded(m, p.measure(m, *cells[0].Links(), func(kind string) []churn.Workload {
 			workloads := make([]churn.Workload, len(cells))
 			for i, cell := range cells {
 				*cell.Links() = kind
 				workloads[i] = cell
 			}
 			return workloads
-		})
+		}))
 	}
 	return command
 }

@@ -11,20 +11,22 @@ import (
 	"fibchurn/results"
 )
 
-// An output is where runs go: a file, line by line, and stdout, as lines or as a
-// table at the end.
+// An output is where runs go: a file, line by line, and stdout, as lines or in
+// another format at the end.
 type output struct {
-	stdout io.Writer
-	lines  *results.Encoder // nil: a table
-	file   *results.File    // nil: none
-	runs   []results.Run    // for the table
-	text   results.TextOptions
+	stdout  io.Writer
+	lines   *results.Encoder         // nil: another format
+	file    *results.File            // nil: none
+	runs    []results.Run            // for the other format
+	collect func(*results.Run) error // who renders instead, nil: nobody
+	measure *measure
+	text    results.TextOptions
 }
 
 // open opens everything before any work starts.
 func (p *program) open(m *measure) (*output, error) {
-	o := &output{stdout: p.stdout}
-	if m.json {
+	o := &output{stdout: p.stdout, measure: m, collect: p.collect}
+	if m.format.Name == results.FormatJSON {
 		o.lines = results.NewEncoder(p.stdout)
 	}
 	o.text = results.TextOptions{
@@ -68,19 +70,39 @@ func (o *output) emit(run *results.Run) error {
 			return fmt.Errorf("write results: %w", err)
 		}
 	}
-	if o.lines != nil {
+	switch {
+	case o.collect != nil:
+		return o.collect(run)
+	case o.lines != nil:
 		return o.lines.Encode(run)
 	}
 	o.runs = append(o.runs, *run)
 	return nil
 }
 
-// render prints the table of what was measured, if anything was.
-func (o *output) render() error {
+// render prints what was measured, if anything was. ended is why the measuring ended
+// before all runs were made, nil where it did not.
+func (o *output) render(ended error) error {
 	if len(o.runs) == 0 {
 		return nil
 	}
-	return results.WriteText(o.stdout, o.runs, o.text)
+	o.measure.rendered = true
+	opts := results.FormatOptions{Text: o.text}
+	if ended != nil {
+		opts.Ended = ended.Error()
+	}
+	return o.measure.format.Write(o.stdout, o.runs, opts)
+}
+
+// concluded says also in a stream of tests that nothing was measured, and why: err.
+func (p *program) concluded(m *measure, err error) error {
+	var usage *usageError
+	var child childExit
+	if err == nil || m.rendered || p.collect != nil || !m.format.Tests || errors.As(err, &usage) || errors.As(err, &child) {
+		return err
+	}
+	opts := results.FormatOptions{Ended: err.Error(), Unsupported: cannotBeDone(err)}
+	return errors.Join(err, m.format.Write(p.stdout, nil, opts))
 }
 
 func (o *output) close() error {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"fibchurn/results"
 )
 
 // suiteCommand is its name, which others ask for.
@@ -23,7 +25,7 @@ func (p *program) suite() *cli.Command {
 			&cli.BoolFlag{Name: "force", Usage: "go on after a failure"},
 			&cli.BoolFlag{Name: "ktap", Usage: "print a KTAP stream with one test a line, and the tables as its comments"},
 			&cli.BoolFlag{Name: "list", Usage: "print the names of the built-in suites, or the text of the one that is named"},
-		}, measureFlagsNamed("output", "json", "quiet", "color", "allow-host-sysctl")...),
+		}, measureFlagsNamed("output", "json", "format", "quiet", "color", "allow-host-sysctl")...),
 		OnUsageError:           onUsageError,
 		UseShortOptionHandling: true,
 		HideHelpCommand:        true,
@@ -81,12 +83,22 @@ func suiteSessionOf(c *cli.Context, names []string) (*suiteSession, error) {
 	if err != nil {
 		return nil, err
 	}
+	ktap := c.Bool("ktap")
+	switch m.format.Name {
+	case results.FormatKTAP:
+		ktap = true
+	case results.FormatText, results.FormatJSON:
+	default:
+		if ktap {
+			return nil, usageErrorf("--ktap and --format %s: one or the other", m.format.Name)
+		}
+	}
 	s, err := loadSuite(names[0])
 	if err != nil {
 		return nil, err
 	}
 	return &suiteSession{
-		suite: s, measure: m, force: c.Bool("force"), ktap: c.Bool("ktap"),
+		suite: s, measure: m, force: c.Bool("force"), ktap: ktap,
 		host: at(c, "allow-host-sysctl").Bool("allow-host-sysctl"),
 	}, nil
 }

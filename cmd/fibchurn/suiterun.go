@@ -35,6 +35,9 @@ func (p *program) executeSuite(s *suiteSession) error {
 	if err := r.lines(); err != nil {
 		return err
 	}
+	if err := r.rendered(); err != nil {
+		return err
+	}
 	if err := r.summary(out.text); err != nil {
 		return err
 	}
@@ -48,7 +51,29 @@ type suiteRun struct {
 	ktap     *results.KTAP // nil: no such stream
 	stderr   io.Writer     // of the lines
 	outcomes []results.Outcome
-	stopped  bool // by a signal
+	runs     []results.Run // of all lines, where the suite renders them
+	stopped  bool          // by a signal
+}
+
+func (r *suiteRun) format() string { return r.session.measure.format.Name }
+
+// collects reports whether the runs of all lines are rendered together: what they come
+// to as a whole is not what the lines print one after the other.
+func (r *suiteRun) collects() bool {
+	return r.ktap == nil && r.format() != results.FormatText && r.format() != results.FormatJSON
+}
+
+// rendered prints the collected runs, and in a stream of tests why some are missing.
+func (r *suiteRun) rendered() error {
+	format := r.session.measure.format
+	if !r.collects() || len(r.runs) == 0 && !format.Tests {
+		return nil
+	}
+	opts := results.FormatOptions{Unsupported: len(r.runs) == 0 && results.Tally(r.outcomes, results.Failed) == 0 && !r.stopped}
+	if err := r.verdict(); err != nil {
+		opts.Ended = err.Error()
+	}
+	return format.Write(r.program.stdout, r.runs, opts)
 }
 
 // lines executes all lines, and accounts for those that are not started. Its error is
@@ -90,7 +115,7 @@ func (r *suiteRun) lines() error {
 // announce says which line comes.
 func (r *suiteRun) announce(i int, l suiteLine) {
 	switch {
-	case r.ktap == nil && !r.session.measure.json:
+	case r.ktap == nil && r.format() == results.FormatText:
 		if i > 0 {
 			fmt.Fprintln(r.program.stdout)
 		}
@@ -103,7 +128,13 @@ func (r *suiteRun) announce(i int, l suiteLine) {
 // execute executes a line.
 func (r *suiteRun) execute(l suiteLine, o *results.Outcome) {
 	line := &program{stdout: r.program.stdout, stderr: r.stderr, args: r.arguments(l)}
-	if r.ktap != nil && !r.session.measure.json {
+	if r.collects() {
+		line.collect = func(run *results.Run) error {
+			r.runs = append(r.runs, *run)
+			return nil
+		}
+	}
+	if r.ktap != nil && r.format() != results.FormatJSON {
 		line.stdout = r.ktap.Comments()
 	}
 	begun := time.Now()
@@ -134,7 +165,7 @@ func (r *suiteRun) arguments(l suiteLine) []string {
 	if m.output != "" {
 		args = append(args, "--output", m.output)
 	}
-	if m.json {
+	if r.format() == results.FormatJSON {
 		args = append(args, "--json")
 	}
 	if m.quiet {
@@ -165,7 +196,7 @@ func (r *suiteRun) summary(text results.TextOptions) error {
 		return r.ktap.End()
 	}
 	to := r.program.stdout
-	if r.session.measure.json {
+	if r.format() != results.FormatText {
 		if r.session.measure.quiet {
 			return nil
 		}

@@ -36,7 +36,7 @@ func (p *program) vm() *cli.Command {
 			&cli.StringFlag{Name: "accel", Value: "auto", Usage: "auto, kvm or tcg: how QEMU runs a guest"},
 			&cli.DurationFlag{Name: "timeout", Usage: "how long one boot may take, from start to end (default: 10m)"},
 			&cli.StringFlag{Name: "console", Usage: "write all consoles to `FILE`"},
-		}, compareFlags(), measureFlagsNamed("output", "json", "quiet", "color")),
+		}, compareFlags(), measureFlagsNamed("output", "json", "format", "quiet", "color")),
 		OnUsageError:           onUsageError,
 		UseShortOptionHandling: true,
 		HideHelpCommand:        true,
@@ -45,7 +45,7 @@ func (p *program) vm() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return p.bootAll(s)
+			return p.concluded(s.measure, p.bootAll(s))
 		},
 	}
 }

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"fibchurn/results"
+)
+
+func (p *program) report() *cli.Command {
+	return &cli.Command{
+		Name:      "report",
+		Usage:     "render runs from files, for people or for other programs",
+		ArgsUsage: "FILE.jsonl...",
+		Description: "Renders the runs of all files together as --format says; - is standard input. With\n" +
+			"--output the file appears complete or not at all. See docs/ci.md.",
+		Flags: append([]cli.Flag{
+			formatFlag(),
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, which is replaced in one step, instead of standard output"},
+		}, measureFlagsNamed("json", "quiet", "color")...),
+		OnUsageError:           onUsageError,
+		UseShortOptionHandling: true,
+		HideHelpCommand:        true,
+		Action:                 p.reportFiles,
+	}
+}
+
+func (p *program) reportFiles(c *cli.Context) error {
+	files, err := flagsAfterFiles(c)
+	if err != nil {
+		return err
+	}
+	if err := noEmptyValue(c, c.Command.Flags); err != nil { // of those after the files
+		return err
+	}
+	format, err := formatOf(c)
+	if err != nil {
+		return err
+	}
+	color, output := at(c, "color").String("color"), at(c, "output").String("output")
+	switch {
+	case !slices.Contains([]string{"auto", "always", "never"}, color):
+		return usageErrorf("--color %s: must be auto, always or never", color)
+	case len(files) == 0:
+		return usageErrorf("report: no file of runs given; - is standard input")
+	case output == "-":
+		return usageErrorf("--output -: standard output is where the report goes without it; ./- is a file of that name")
+	}
+	runs, torn, err := readRunFiles(files)
+	if err != nil {
+		return usageErrorf("report: %v", err)
+	}
+	if !at(c, "quiet").Bool("quiet") {
+		for _, t := range torn {
+			fmt.Fprintf(p.stderr, "fibchurn: warning: %v\n", t)
+		}
+	}
+	return p.writeReport(format, runs, output, color)
+}
+
+// writeReport renders to standard output, or to a file that nobody sees half of.
+func (p *program) writeReport(format results.Format, runs []results.Run, output, color string) error {
+	if output == "" {
+		opts := results.FormatOptions{Text: results.TextOptions{
+			Color: colored(color, p.stdout), Width: width(p.stdout), ASCII: asciiOnly(os.Getenv),
+		}}
+		return format.Write(p.stdout, runs, opts)
+	}
+	var b bytes.Buffer
+	opts := results.FormatOptions{Text: results.TextOptions{Color: color == "always", ASCII: asciiOnly(os.Getenv)}}
+	if err := format.Write(&b, runs, opts); err != nil {
+		return err
+	}
+	if err := replaceFile(output, b.Bytes()); err != nil {
+		return fmt.Errorf("--output: %w", err)
+	}
+	return nil
+}
+
+// readRunFiles reads the runs of all files, one after the other.
+func readRunFiles(names []string) (runs []results.Run, torn []error, err error) {
+	for _, name := range names {
+		read := readRunFile
+		if name == "-" {
+			read = func(string) ([]results.Run, []error, error) { return results.Read(os.Stdin, "standard input") }
+		}
+		some, warnings, err := read(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		runs, torn = append(runs, some...), append(torn, warnings...)
+	}
+	if len(runs) == 0 {
+		return nil, nil, errors.New("there are no runs")
+	}
+	return runs, torn, nil
+}
