@@ -31,7 +31,8 @@ type SectionCell struct {
 
 // A Table is a table of text. Rows have one value a column.
 type Table struct {
-	Title   string // "" where the heading of the section says it
+	Title   string
+	Spec    string // parameters of what was compared
 	Columns []TableColumn
 	Rows    [][]string
 	Results []Result // of a comparison, one a row; Unshown for those without
@@ -115,30 +116,6 @@ func (g grid) table(title string, notes []string) Table {
 	return t
 }
 
-// ComparisonTables are those of WriteComparison.
-func ComparisonTables(c Comparison) []Table {
-	var tables []Table
-	for _, t := range compareTables(c) {
-		table := t.grid().table(t.title(), nil)
-		for i := range table.Rows {
-			result := Unshown
-			if i < len(t.rows) {
-				result = t.rows[i].Result
-			}
-			table.Results = append(table.Results, result)
-		}
-		tables = append(tables, table)
-	}
-	return tables
-}
-
-// Verdicts returns one sentence for each new side.
-func (c Comparison) Verdicts() []string { return verdicts(c) }
-
-// Legend says how the tables of the comparison came about and what they could not
-// have shown.
-func (c Comparison) Legend() []string { return append([]string{legend(c)}, limitNotes(c)...) }
-
 // SideName names a run's kernel as a side of a comparison: the label, where it has
 // one, else the kernel's release.
 func (r *Run) SideName() string {
@@ -196,3 +173,6 @@ func Lookups(runs []Run) []LookupSet {
 	}
 	return sets
 }
+
+// Identity tells a run from every other: no two begin in one boot at one time.
+func (r *Run) Identity() string { return r.identity() }

@@ -62,11 +62,12 @@ func Of(runs []results.Run) []Series {
 // Latest returns the runs without those of earlier nights, where a line of runs goes
 // over at least MinNights. Reports whether any was left out.
 func Latest(runs []results.Run) (kept []results.Run, cut bool) {
+	keys := keyer{}
 	last := map[key]time.Time{}
 	nights := map[key]map[time.Time]bool{}
 	for i := range runs {
 		r := &runs[i]
-		k, n := keyOf(r), Night(r.Time)
+		k, n := keys.of(r), Night(r.Time)
 		if nights[k] == nil {
 			nights[k] = map[time.Time]bool{}
 		}
@@ -78,7 +79,7 @@ func Latest(runs []results.Run) (kept []results.Run, cut bool) {
 		}
 	}
 	for i := range runs {
-		k := keyOf(&runs[i])
+		k := keys.of(&runs[i])
 		if len(nights[k]) >= MinNights && Night(runs[i].Time).Before(last[k]) {
 			cut = true
 			continue
@@ -94,9 +95,18 @@ type key struct {
 	cpus                       int
 }
 
-func keyOf(r *results.Run) key {
+// A keyer makes keys. Runs of one work are many, and their specs the same text.
+type keyer map[string]string
+
+func (k keyer) of(r *results.Run) key {
 	e := &r.Environment
-	return key{r.WorkKey(), e.Label, e.CPU, e.Governor, e.CPUs}
+	text := strings.Join([]string{r.Command, r.Cell, string(r.Spec), e.Virtualisation, e.LinkKind, e.Arch}, "\x00")
+	work, ok := k[text]
+	if !ok {
+		work = r.WorkKey()
+		k[text] = work
+	}
+	return key{work, e.Label, e.CPU, e.Governor, e.CPUs}
 }
 
 // A line is samples of one work on one machine, of one kernel or of those that
@@ -109,9 +119,10 @@ type line struct {
 func lines(runs []results.Run) []line {
 	var order []key
 	byKey := map[key][]results.Run{}
+	keys := keyer{}
 	for i := range runs {
 		if r := &runs[i]; r.Sample() {
-			k := keyOf(r)
+			k := keys.of(r)
 			if byKey[k] == nil {
 				order = append(order, k)
 			}

@@ -1,0 +1,4 @@
+package report
+
+// flames are the flame graphs of profiled runs.
+func (w *work) flames() []flame { return nil }
