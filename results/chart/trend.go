@@ -41,13 +41,13 @@ func Trend(title, caption string, lines []TrendLine) *Chart {
 		log := hi > 20*lo
 		low, high := spread(lo, hi, log)
 		if !log {
-			high += (high - low) / 8 // room for the changes' texts
+			high += (high - low) / 9 * float64(len(lines)) // room for the changes' texts
 		}
 		timeAxis(&p.Y, low, high, log, lines[0].Series.Metric)
 		nightAxis(&p.X, first, last)
 		p.Add(rules{horizontal: true})
-		for _, l := range lines {
-			p.Add(trendLine(l))
+		for i, l := range lines {
+			p.Add(trendLine{l, i, len(lines)})
 		}
 	}
 	return c
@@ -67,15 +67,20 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-type trendLine TrendLine
+// A trendLine is one of several, which are drawn a little beside one another.
+type trendLine struct {
+	TrendLine
+	index, of int
+}
 
 func (l trendLine) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	points := l.Series.Points
 	at := make([]vg.Point, len(points))
 	ink := seriesInk(l.Key.Ink)
+	beside := vg.Length(l.index)*2.6 - vg.Length(l.of-1)*1.3
 	for i, pt := range points {
-		at[i] = vg.Point{X: x(float64(pt.Night.Unix())), Y: y(pt.Summary.Median)}
+		at[i] = vg.Point{X: x(float64(pt.Night.Unix())) + beside, Y: y(pt.Summary.Median)}
 		if s := pt.Summary; s.HasInterval() {
 			low, high := max(c.Min.Y, y(s.Lo)), min(c.Max.Y, y(s.Hi))
 			c.StrokeLine2(draw.LineStyle{Color: ink.faded(0.35), Width: 1.5}, at[i].X, low, at[i].X, high)
@@ -84,15 +89,15 @@ func (l trendLine) Plot(c draw.Canvas, p *plot.Plot) {
 	c.SetColor(ink.faded(0.8))
 	c.Fill(dots(at, 2))
 	from, level := 0, 0.0
-	for i, change := range l.Series.Changes {
+	for _, change := range l.Series.Changes {
 		l.level(c, at[from:change.Index], y(change.Before))
 		from, level = change.Index, change.After
 		middle := (at[from-1].X + at[from].X) / 2
 		c.StrokeLine2(draw.LineStyle{Color: ink, Width: 1, Dashes: []vg.Length{3, 2}}, middle, c.Min.Y, middle, c.Max.Y)
 		style := p.X.Tick.Label
-		style.Color, style.XAlign, style.YAlign = textInk(), draw.XLeft, draw.YTop
+		style.Color, style.XAlign, style.YAlign = ink, draw.XLeft, draw.YTop
 		text := fmt.Sprintf("%+.0f %%", 100*(change.Ratio()-1))
-		pt := vg.Point{X: middle + 3, Y: c.Max.Y - vg.Length(i%2)*11}
+		pt := vg.Point{X: middle + 3, Y: c.Max.Y - vg.Length(l.index)*11}
 		if middle+3+style.Width(text) > c.Max.X {
 			style.XAlign, pt.X = draw.XRight, middle-3
 		}

@@ -14,6 +14,7 @@ import (
 // trends are the series of the page.
 type trends struct {
 	Series, Changed int
+	Sided           bool // series have sides
 	Changes         []changeRow
 	Group           group
 }
@@ -32,7 +33,7 @@ func newTrends(all []trend.Series) *trends {
 	if len(all) == 0 {
 		return nil
 	}
-	t := &trends{Series: len(all)}
+	t := &trends{Series: len(all), Sided: slices.ContainsFunc(all, func(s trend.Series) bool { return s.Side != "" })}
 	var works work
 	var order []string
 	lines := map[string][]chart.TrendLine{}

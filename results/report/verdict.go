@@ -12,7 +12,7 @@ type verdict struct {
 	Base      results.Side
 	New       []results.Side
 	Sentences []string
-	Refused   string // why there is none
+	Refused   string        // why there is none
 	Changed   results.Table // where there are too many rows to be read
 	Tables    []results.Table
 	Folded    int // rows of Tables where they are to be unfolded first
