@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -17,7 +16,11 @@ type column struct {
 	// drop orders the columns that go when the grid is too wide: the highest
 	// first, 0 never.
 	drop int
+	max  int // columns of the terminal that it may take, 0 any; what is longer is wrapped
 }
+
+// narrowest is how far squeeze makes a column narrower.
+const narrowest = 8
 
 // A grid is a table of text. Rows have one value a column.
 type grid struct {
@@ -26,13 +29,13 @@ type grid struct {
 }
 
 // lines renders the grid, headings first, in at most width columns as far as
-// dropping columns allows; 0 is any width. It says how many lines are headings, and
-// in a note, "" for none, how many columns were dropped.
+// dropping columns, and then wrapping names, allows; 0 is any width. It says how many
+// lines are headings, and in a note, "" for none, how many columns were dropped.
 func (g grid) lines(width int) (lines []string, headings int, note string) {
 	all := len(g.columns)
 	for {
 		lines, headings = g.render()
-		if width <= 0 || widest(lines) <= width || !g.dropColumns() {
+		if width <= 0 || widest(lines) <= width || !g.dropColumns() && !g.squeeze(widest(lines)-width) {
 			return lines, headings, droppedText(all-len(g.columns), width)
 		}
 	}
@@ -73,6 +76,29 @@ func (g *grid) dropColumns() bool {
 	return true
 }
 
+// squeeze makes the widest column of names narrower by excess, or as far as that goes.
+func (g *grid) squeeze(excess int) bool {
+	which, most := -1, narrowest
+	for i, c := range g.columns {
+		w := 0
+		for _, row := range g.rows {
+			w = max(w, text.StringWidth(row[i]))
+		}
+		if c.max > 0 {
+			w = min(w, c.max)
+		}
+		if c.left && w > most {
+			which, most = i, w
+		}
+	}
+	if which < 0 {
+		return false
+	}
+	g.columns = slices.Clone(g.columns)
+	g.columns[which].max = max(narrowest, most-excess)
+	return true
+}
+
 func (g grid) render() (lines []string, headings int) {
 	w := table.NewWriter()
 	style := table.StyleDefault
@@ -90,7 +116,7 @@ func (g grid) render() (lines []string, headings int) {
 		if c.left {
 			align = text.AlignLeft
 		}
-		configs[i] = table.ColumnConfig{Number: i + 1, Align: align, AlignHeader: align, VAlignHeader: text.VAlignTop}
+		configs[i] = table.ColumnConfig{Number: i + 1, Align: align, AlignHeader: align, VAlignHeader: text.VAlignTop, WidthMax: c.max, WidthMaxEnforcer: text.WrapSoft}
 	}
 	w.SetColumnConfigs(configs)
 	w.AppendHeader(header)
@@ -117,7 +143,7 @@ func widest(lines []string) int {
 func alignPairs(lows, highs []string) []string {
 	high := 0
 	for _, h := range highs {
-		high = max(high, utf8.RuneCountInString(h))
+		high = max(high, text.StringWidth(h))
 	}
 	joined := slices.Clone(lows)
 	for i, l := range lows {
@@ -125,7 +151,7 @@ func alignPairs(lows, highs []string) []string {
 			joined[i] = "-"
 			continue
 		}
-		joined[i] = l + " to " + strings.Repeat(" ", high-utf8.RuneCountInString(highs[i])) + highs[i]
+		joined[i] = l + " to " + strings.Repeat(" ", high-text.StringWidth(highs[i])) + highs[i]
 	}
 	return joined
 }

@@ -7,6 +7,20 @@ func (r *Run) identity() string {
 	return fmt.Sprintf("%s\n%d\n%s\n%s\n%d", r.Boot, r.Time.UnixNano(), r.Command, r.Cell, r.Run)
 }
 
+// Distinct returns the runs without those that repeat one before them, as happens where
+// files overlap, and how many these are.
+func Distinct(runs []Run) (distinct []Run, twice int) {
+	seen := map[string]bool{}
+	for i := range runs {
+		id := runs[i].identity()
+		if !seen[id] {
+			distinct = append(distinct, runs[i])
+		}
+		seen[id] = true
+	}
+	return distinct, len(runs) - len(distinct)
+}
+
 // refuseSameRuns refuses to compare runs with themselves, and warns where some are
 // on both sides: what is shared hides a difference.
 func (p *pairing) refuseSameRuns() error {

@@ -71,8 +71,10 @@ func (s *strand) eachGauges(metric string, asked bool, opts CompareOptions) []ga
 // timed reports whether a phase goes on for a given time: its wall and CPU times
 // are then of as many operations as there was time for, and grow where the kernel
 // is faster. The quiet stretches of lookup have none at all.
-func (s *strand) timed(phase string) bool {
-	switch s.command {
+func (s *strand) timed(phase string) bool { return timedPhase(s.command, phase) }
+
+func timedPhase(command, phase string) bool {
+	switch command {
 	case "flap":
 		return phase == "withdraw" || phase == "announce"
 	case "lookup":
@@ -138,10 +140,11 @@ func (s *strand) crossingGauges(metric string, asked bool) []gauge {
 
 // transitions names the sorts of transitions of base's first run, those of most
 // work alone.
-func (s *strand) transitions() []string {
+func (s *strand) transitions() []string { return transitionSorts(s.base[0].Resize) }
+
+func transitionSorts(r *Resize) []string {
 	work := map[string]int64{}
 	var names []string
-	r := s.base[0].Resize
 	for i := range r.Transitions {
 		t := &r.Transitions[i]
 		name := t.sort()

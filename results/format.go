@@ -33,6 +33,11 @@ func Formats() []Format {
 	return []Format{
 		{Name: FormatText, About: "tables and conclusions for people", Write: writeTextFormat},
 		{Name: FormatJSON, About: "the record, a line a run", Write: writeJSONFormat},
+		{Name: "bench", About: "Go's benchmark format, for benchstat", Write: writeBench},
+		{Name: FormatKTAP, About: "a test a cell, for kselftest, kunit.py and TAP harnesses", Write: writeKTAPRuns, Tests: true},
+		{Name: "prometheus", About: "gauges for the textfile collector", Write: writePrometheus},
+		{Name: "lkp", About: "lines of key: value, for lkp-tests", Write: writeLKP},
+		{Name: "lava", About: "signals of lava-test-case", Write: writeLAVA, Tests: true},
 	}
 }
 

@@ -55,12 +55,22 @@ func (p *program) reportFiles(c *cli.Context) error {
 	if err != nil {
 		return usageErrorf("report: %v", err)
 	}
+	runs, twice := results.Distinct(runs)
 	if !at(c, "quiet").Bool("quiet") {
 		for _, t := range torn {
 			fmt.Fprintf(p.stderr, "fibchurn: warning: %v\n", t)
 		}
+		if twice > 0 {
+			fmt.Fprintf(p.stderr, "fibchurn: warning: %d of the lines repeat a run and are left out\n", twice)
+		}
 	}
-	return p.writeReport(format, runs, output, color)
+	if err := p.writeReport(format, runs, output, color); err != nil {
+		return err
+	}
+	if format.Tests && results.AnyFailed(runs) {
+		return errors.New("report: there are runs of which a check failed")
+	}
+	return nil
 }
 
 // writeReport renders to standard output, or to a file that nobody sees half of.
