@@ -173,6 +173,3 @@ func Lookups(runs []Run) []LookupSet {
 	}
 	return sets
 }
-
-// Identity tells a run from every other: no two begin in one boot at one time.
-func (r *Run) Identity() string { return r.identity() }

@@ -18,10 +18,13 @@ func (p *program) report() *cli.Command {
 		Usage:     "render runs from files, for people or for other programs",
 		ArgsUsage: "FILE.jsonl...",
 		Description: "Renders the runs of all files together as --format says; - is standard input. With\n" +
-			"--output the file appears complete or not at all. See docs/ci.md.",
+			"--output the file appears complete or not at all. See docs/ci.md\n" +
+			"and, of the page that --format html makes, docs/report.md.",
 		Flags: append([]cli.Flag{
-			formatFlag(),
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, which is replaced in one step, instead of standard output"},
+			reportFormatFlag(),
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, which is replaced in one step, instead of standard output; html where its name ends so"},
+			&cli.StringFlag{Name: "plots", Usage: "write every chart of the page to the directory `DIR` too, as SVG and PNG"},
+			&cli.StringFlag{Name: "by", Usage: "of html and --plots, set against each other runs of another `KEY`: kernel, label, cell or environment.KEY (default: the label, or else the kernel)"},
 		}, measureFlagsNamed("json", "quiet", "color")...),
 		OnUsageError:           onUsageError,
 		UseShortOptionHandling: true,
@@ -38,7 +41,7 @@ func (p *program) reportFiles(c *cli.Context) error {
 	if err := noEmptyValue(c, c.Command.Flags); err != nil { // of those after the files
 		return err
 	}
-	format, err := formatOf(c)
+	format, err := p.reportFormat(c)
 	if err != nil {
 		return err
 	}
@@ -64,8 +67,13 @@ func (p *program) reportFiles(c *cli.Context) error {
 			fmt.Fprintf(p.stderr, "fibchurn: warning: %d of the lines repeat a run and are left out\n", twice)
 		}
 	}
+	if dir := c.String("plots"); dir != "" {
+		if err := writePlots(dir, runs, p.pageOptions(c)); err != nil {
+			return err
+		}
+	}
 	if err := p.writeReport(format, runs, output, color); err != nil {
-		return err
+		return keyError(err)
 	}
 	if format.Tests && results.AnyFailed(runs) {
 		return errors.New("report: there are runs of which a check failed")

@@ -21,6 +21,8 @@ type Options struct {
 	By      string                 // key of results.GroupBy that makes the sides; "" is the label or else the kernel, where there are several
 	Compare results.CompareOptions // of the verdict; By is not used
 	Version string                 // of this program, for the foot of the page
+	// FlameGraph draws the profiles of runs as SVG without scripts; nil: none is drawn.
+	FlameGraph func(io.Writer, []results.Run) error
 }
 
 //go:embed page.html
@@ -77,7 +79,7 @@ func newPage(runs []results.Run, opts Options) (*page, error) {
 	if p.Title == "" {
 		p.Title = "Route-table report"
 	}
-	runs, twice := once(runs)
+	runs, twice := results.Distinct(runs)
 	if twice > 0 {
 		p.Notes = append(p.Notes, fmt.Sprintf("%d lines of the files repeat a run and are not counted.", twice))
 	}
@@ -94,21 +96,15 @@ func newPage(runs []results.Run, opts Options) (*page, error) {
 	p.Environments = environments(latest)
 	p.Trends = newTrends(trend.Of(runs))
 	p.Works = works(latest, s)
-	return p, nil
-}
-
-// once leaves out lines that are in the files twice, as results.Compare does.
-func once(runs []results.Run) (kept []results.Run, twice int) {
-	seen := map[string]bool{}
-	for i := range runs {
-		if id := runs[i].Identity(); seen[id] {
-			twice++
-		} else {
-			seen[id] = true
-			kept = append(kept, runs[i])
+	if opts.FlameGraph == nil {
+		return p, nil
+	}
+	for i := range p.Works {
+		if err := p.Works[i].addFlames(opts.FlameGraph); err != nil {
+			return nil, err
 		}
 	}
-	return kept, twice
+	return p, nil
 }
 
 // summary is e.g. "248 runs of delete-iface and routes, 16 boots, 2 to 9 March 2026".
