@@ -2,6 +2,7 @@ package chart
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -70,13 +71,17 @@ func countLabel(n float64) string {
 // figure has no more digits than it needs.
 func figure(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
 
-// linear marks about n round values.
+// linear marks about n round values, two at least.
 func linear(n int, text func(float64) string) plot.Ticker {
 	return plot.TickerFunc(func(lo, hi float64) []plot.Tick {
-		step := roundStep((hi - lo) / float64(n))
 		var ticks []plot.Tick
-		for i := math.Ceil(lo/step - 1e-9); i*step <= hi+1e-9*step; i++ {
-			ticks = append(ticks, plot.Tick{Value: i * step, Label: text(i * step)})
+		for n := n; len(ticks) < 2; n++ {
+			ticks = ticks[:0]
+			step := roundStep((hi - lo) / float64(n))
+			for i := int(math.Ceil(lo/step - 1e-9)); float64(i)*step <= hi+1e-9*step; i++ {
+				value := float64(i) * step
+				ticks = append(ticks, plot.Tick{Value: value, Label: text(value)})
+			}
 		}
 		return ticks
 	})
@@ -93,26 +98,33 @@ func roundStep(x float64) float64 {
 	return 10 * power
 }
 
-// logarithmic marks powers of ten, and 2 and 5 times those where there are few.
+// logarithmic marks powers of ten, and 5 or 2 and 5 times those where three of them
+// would not be seen; values of equal distance on an axis too short for that.
 func logarithmic(text func(float64) string) plot.Ticker {
 	return plot.TickerFunc(func(lo, hi float64) []plot.Tick {
 		if hi < 6*lo {
 			return linear(4, text).Ticks(lo, hi)
 		}
-		decades := math.Log10(hi / lo)
-		every := int(math.Max(1, math.Ceil(decades/6)))
+		every := int(math.Max(1, math.Ceil(math.Log10(hi/lo)/6)))
 		var ticks []plot.Tick
-		for e := int(math.Floor(math.Log10(lo))); e <= int(math.Ceil(math.Log10(hi))); e++ {
-			for _, f := range []float64{1, 2, 5} {
-				value := f * math.Pow(10, float64(e))
-				if value < lo*(1-1e-9) || value > hi*(1+1e-9) {
-					continue
+		for _, factors := range [][]float64{{1}, {1, 5}, {1, 2, 5}} {
+			ticks = ticks[:0]
+			labels := 0
+			for e := int(math.Floor(math.Log10(lo))); e <= int(math.Ceil(math.Log10(hi))); e++ {
+				for _, f := range []float64{1, 2, 5} {
+					tick := plot.Tick{Value: f * math.Pow(10, float64(e))}
+					if tick.Value < lo*(1-1e-9) || tick.Value > hi*(1+1e-9) {
+						continue
+					}
+					if slices.Contains(factors, f) && e%every == 0 {
+						tick.Label = text(tick.Value)
+						labels++
+					}
+					ticks = append(ticks, tick)
 				}
-				tick := plot.Tick{Value: value}
-				if f == 1 && e%every == 0 || decades < 1.5 || decades < 2.5 && f != 2 {
-					tick.Label = text(value)
-				}
-				ticks = append(ticks, tick)
+			}
+			if labels >= 3 {
+				break
 			}
 		}
 		return ticks
@@ -160,12 +172,13 @@ func (r rules) Plot(c draw.Canvas, p *plot.Plot) {
 // factor.
 func spread(lo, hi float64, log bool) (float64, float64) {
 	const share = 0.04
-	switch {
-	case log:
+	if log {
 		f := math.Pow(hi/lo, share)
 		return lo / f, hi * f
-	case lo == hi:
-		return lo - math.Abs(lo)/20 - 1, hi + math.Abs(hi)/20 + 1
+	}
+	// What differs by less than a thousandth is not pulled apart.
+	if least := (math.Abs(lo)+math.Abs(hi))/2000 + 1e-3; hi-lo < least {
+		lo, hi = (lo+hi-least)/2, (lo+hi+least)/2
 	}
 	return lo - share*(hi-lo), hi + share*(hi-lo)
 }

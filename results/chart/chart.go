@@ -21,6 +21,7 @@ import (
 // A Chart is one drawing. All are of one width, so that letters are of one size
 // wherever it is shown.
 type Chart struct {
+	Context string // what the charts beside it are of too; "" for none
 	Title   string // what is drawn
 	Caption string // what this one shows, "" where that is to be seen
 	Explain string // how to read charts of its sort
@@ -77,18 +78,19 @@ func (c *Chart) WriteSVG(w io.Writer) error {
 // WritePNG writes a picture of twice the size in pixels.
 func (c *Chart) WritePNG(w io.Writer) error {
 	canvas := vgimg.NewWith(vgimg.UseWH(width, c.fileHeight()), vgimg.UseDPI(144), vgimg.UseBackgroundColor(color.White))
-	c.titled().Draw(draw.New(canvas))
+	c.titled().Draw(framed(canvas))
 	_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(w)
 	return err
 }
 
 func (c *Chart) svg(p *plot.Plot) (string, error) {
-	height := c.height
-	if p.Title.Text != "" {
-		height = c.fileHeight()
+	canvas := vgsvg.New(width, c.height)
+	if p.Title.Text == "" {
+		p.Draw(draw.New(canvas))
+	} else {
+		canvas = vgsvg.New(width, c.fileHeight())
+		p.Draw(framed(canvas))
 	}
-	canvas := vgsvg.New(width, height)
-	p.Draw(draw.New(canvas))
 	var b bytes.Buffer
 	if _, err := canvas.WriteTo(&b); err != nil {
 		return "", err
@@ -96,14 +98,28 @@ func (c *Chart) svg(p *plot.Plot) (string, error) {
 	return b.String(), nil
 }
 
-// fileHeight has room for the title and the keys.
-func (c *Chart) fileHeight() vg.Length { return c.height + 24 + vg.Length(len(c.Keys))*14 }
+// fileHeight has room for the title, the keys and a margin.
+func (c *Chart) fileHeight() vg.Length { return c.height + 24 + vg.Length(len(c.Keys))*14 + 2*margin }
+
+const margin = 8
+
+// framed leaves a white margin.
+func framed(canvas vg.CanvasSizer) draw.Canvas {
+	c := draw.New(canvas)
+	c.SetColor(color.White)
+	c.Fill(c.Rectangle.Path())
+	return draw.Crop(c, margin, -margin, margin, -margin)
+}
 
 // titled is the plot with what a page writes beside it.
 func (c *Chart) titled() *plot.Plot {
 	p := c.plot()
 	p.BackgroundColor = color.White
-	p.Title.Text = shortened(c.Title, 58)
+	p.Title.Text = c.Title
+	if c.Context != "" {
+		p.Title.Text = c.Context + ": " + c.Title
+	}
+	p.Title.Text = shortened(p.Title.Text, 56)
 	p.Title.TextStyle.Font = sans(fontSize + 1)
 	p.Title.TextStyle.Color = textInk()
 	p.Title.Padding = 4 + vg.Length(len(c.Keys))*14
@@ -137,7 +153,7 @@ type keys []Key
 
 func (k keys) Plot(c draw.Canvas, p *plot.Plot) {
 	style := p.X.Tick.Label
-	style.Color, style.YAlign = textInk(), draw.YCenter
+	style.Color, style.XAlign, style.YAlign = textInk(), draw.XLeft, draw.YCenter
 	for i, key := range k {
 		y := c.Max.Y + vg.Length(len(k)-i)*14
 		line := draw.LineStyle{Color: seriesInk(key.Ink), Width: 2, Dashes: dashes(key.Dashed)}

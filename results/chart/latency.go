@@ -61,7 +61,7 @@ func Merge(set results.LookupSet) (*Counts, error) {
 
 // at is the time that a share of the lookups did not exceed.
 func (c *Counts) at(share float64) float64 {
-	rank, sum := int64(math.Ceil(share*float64(c.total))), int64(0)
+	rank, sum := int64(math.Ceil(share*float64(c.total)-1e-6)), int64(0)
 	for _, b := range c.bins {
 		if sum += b.Count; sum >= rank {
 			return math.Max(1, float64(b.To))

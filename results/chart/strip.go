@@ -27,12 +27,12 @@ const shownDots = 150
 // median's interval. Where a row has more than shownDots runs its dots are evenly
 // spaced order statistics, extremes included.
 func Strip(title string, rows []StripRow) *Chart {
-	lo, hi := math.Inf(1), 0.0
+	lo, hi := rangeOf(rows)
+	log := lo > 0 && !OneAxis(rows)
 	most := 0
 	for _, r := range rows {
-		lo, hi, most = min(lo, slices.Min(r.Values)), max(hi, slices.Max(r.Values)), max(most, len(r.Values))
+		most = max(most, len(r.Values))
 	}
-	log := lo > 0 && hi > 30*lo
 	c := &Chart{Title: title, height: vg.Length(44 + stripHeight*len(rows))}
 	c.Explain = "Dots are runs, the box is the middle half, the mark the median, the bar its 95 % interval."
 	if most > shownDots {
@@ -49,6 +49,20 @@ func Strip(title string, rows []StripRow) *Chart {
 		p.Add(rules{vertical: true}, strips(rows))
 	}
 	return c
+}
+
+// OneAxis reports whether a linear axis shows all rows.
+func OneAxis(rows []StripRow) bool {
+	lo, hi := rangeOf(rows)
+	return hi <= 30*lo
+}
+
+func rangeOf(rows []StripRow) (lo, hi float64) {
+	lo = math.Inf(1)
+	for _, r := range rows {
+		lo, hi = min(lo, slices.Min(r.Values)), max(hi, slices.Max(r.Values))
+	}
+	return lo, hi
 }
 
 const stripHeight = 36

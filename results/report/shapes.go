@@ -1,6 +1,8 @@
 package report
 
 import (
+	"maps"
+
 	"fibchurn/results"
 	"fibchurn/results/chart"
 )
@@ -20,8 +22,8 @@ func (w *work) shapes() []*chart.Chart {
 				continue
 			}
 			table = trie.Name
-			shapes = append(shapes, chart.Shape{Key: s.key(), ByBits: trie.TnodesByBits})
-			same = same && equalShapes(shapes[0].ByBits, trie.TnodesByBits)
+			shapes = append(shapes, chart.Shape{Key: s.key(), ByBits: possible(trie.TnodesByBits)})
+			same = same && maps.Equal(shapes[0].ByBits, shapes[len(shapes)-1].ByBits)
 		}
 		if len(shapes) == 0 {
 			continue
@@ -37,16 +39,16 @@ func (w *work) shapes() []*chart.Chart {
 	return charts
 }
 
-func equalShapes(a, b map[int]int64) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for bits, n := range a {
-		if b[bits] != n {
-			return false
+// possible leaves out what no trie has, whatever the file says.
+func possible(byBits map[int]int64) map[int]int64 {
+	const keyLength = 32 // KEYLENGTH, net/ipv4/fib_trie.c
+	kept := map[int]int64{}
+	for bits, n := range byBits {
+		if bits > 0 && bits <= keyLength && n > 0 {
+			kept[bits] = n
 		}
 	}
-	return true
+	return kept
 }
 
 // loopback is how many prefixes an up lo brings: a trie of no more has no shape.
@@ -61,7 +63,7 @@ func largestTrie(runs []results.Run) *results.Trie {
 	var largest *results.Trie
 	tables := runs[len(runs)-1].Trie.Before.IPv4.Tables
 	for i := range tables {
-		if t := &tables[i]; len(t.TnodesByBits) > 0 && t.Prefixes > loopback && (largest == nil || t.Prefixes > largest.Prefixes) {
+		if t := &tables[i]; len(possible(t.TnodesByBits)) > 0 && t.Prefixes > loopback && (largest == nil || t.Prefixes > largest.Prefixes) {
 			largest = t
 		}
 	}

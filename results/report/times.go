@@ -1,48 +1,62 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 
 	"fibchurn/results"
 	"fibchurn/results/chart"
 )
 
-// strips has a chart for each phase, with a row for each cell and side.
+// strips has a chart for each phase, with a row for each cell and side; where the cells
+// are too far from one another for one axis, one for each cell.
 func (w *work) strips() []*chart.Chart {
-	const maxRows = 30
 	var charts []*chart.Chart
 	for _, phase := range w.phases() {
-		var rows []chart.StripRow
+		var all []chart.StripRow
+		byCell := map[string][]chart.StripRow{}
 		for _, cell := range w.cells() {
-			for i := range w.Sections {
-				s := &w.Sections[i]
-				runs := s.runsOf(cell)
-				row := chart.StripRow{Label: results.Plain(cell), Ink: s.Ink, Summary: results.Of(runs, phase, results.WallTime)}
-				if w.several() {
-					row.Label += ", " + s.Side
-				}
-				for k := range runs {
-					if p := runs[k].Phase(phase); p != nil {
-						row.Values = append(row.Values, results.WallTime(p))
-					}
-				}
-				if len(row.Values) > 0 {
-					rows = append(rows, row)
-				}
-			}
+			byCell[cell] = w.rows(phase, cell)
+			all = append(all, byCell[cell]...)
 		}
-		if len(rows) == 0 {
+		if len(all) == 0 {
 			continue
 		}
-		title := results.Plain(phase)
-		if more := len(rows) - maxRows; more > 0 {
-			title += fmt.Sprintf(" (first %d of %d rows)", maxRows, len(rows))
-			rows = rows[:maxRows]
+		if chart.OneAxis(all) && len(all) <= maxRows {
+			charts = append(charts, chart.Strip(results.Plain(phase), all))
+			continue
 		}
-		charts = append(charts, chart.Strip(title, rows))
+		for _, cell := range w.cells() {
+			if rows := byCell[cell]; len(rows) > 0 {
+				charts = append(charts, chart.Strip(results.Plain(phase)+", "+results.Plain(cell), rows[:min(len(rows), maxRows)]))
+			}
+		}
 	}
 	return charts
+}
+
+// maxRows is how many rows a chart has at most.
+const maxRows = 24
+
+// rows has one for each side.
+func (w *work) rows(phase, cell string) []chart.StripRow {
+	var rows []chart.StripRow
+	for i := range w.Sections {
+		s := &w.Sections[i]
+		runs := s.runsOf(cell)
+		row := chart.StripRow{Label: results.Plain(cell), Ink: s.Ink, Summary: results.Of(runs, phase, results.WallTime)}
+		if w.several() {
+			row.Label += ", " + s.Side
+		}
+		for k := range runs {
+			if p := runs[k].Phase(phase); p != nil {
+				row.Values = append(row.Values, results.WallTime(p))
+			}
+		}
+		if len(row.Values) > 0 {
+			rows = append(rows, row)
+		}
+	}
+	return rows
 }
 
 func (w *work) phases() []string {

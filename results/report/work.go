@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"fibchurn/results"
 	"fibchurn/results/chart"
@@ -96,6 +97,9 @@ func (w *work) addGroup(title string, charts []*chart.Chart, notes ...string) {
 	}
 	g := group{Title: title}
 	for _, c := range charts {
+		if c.Context = w.Title; title != "" {
+			c.Context += ", " + strings.ToLower(title[:1]) + title[1:]
+		}
 		if c.Explain != "" && !slices.Contains(notes, c.Explain) {
 			notes = append(notes, c.Explain)
 		}
