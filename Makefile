@@ -6,8 +6,8 @@
 GO      ?= go
 PREFIX  ?= /usr/local
 SUDO    := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
-TOOLS   := strace jq qemu-system-x86_64
-PACKAGES := strace jq qemu-system-x86
+TOOLS   := strace jq qemu-system-x86_64 chromium
+PACKAGES := strace jq qemu-system-x86 chromium
 # One package at a time: tests that time the kernel must not disturb each other.
 GOTEST  := $(GO) test -p 1 -timeout 20m
 

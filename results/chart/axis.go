@@ -4,14 +4,11 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-
-	"fibchurn/results"
 )
 
 // timeAxis makes an axis of times in ns from lo to hi, logarithmic where log is set.
@@ -181,12 +178,6 @@ func spread(lo, hi float64, log bool) (float64, float64) {
 		lo, hi = (lo+hi-least)/2, (lo+hi+least)/2
 	}
 	return lo - share*(hi-lo), hi + share*(hi-lo)
-}
-
-// plainDuration is for texts of a chart, whose font may lack the space that does not
-// break.
-func plainDuration(ns float64) string {
-	return strings.ReplaceAll(results.DurationText(ns), "\u00a0", " ")
 }
 
 // dots is a path of circles, which is much shorter as one.

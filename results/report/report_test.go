@@ -229,3 +229,15 @@ func TestFlameGraphs(t *testing.T) {
 		t.Errorf("%d runs drawn", drawn)
 	}
 }
+
+// A month of nights, thousands of runs, is a page that a browser likes.
+func TestManyNights(t *testing.T) {
+	f := fixture{labels: []string{"base", "new"}, nights: 24, boots: 40, sizes: []int64{1000, 10000, 100000}}
+	runs := f.make(t)
+	begun := time.Now()
+	got := write(t, runs, Options{})
+	t.Logf("%d runs: %d bytes in %v", len(runs), len(got), time.Since(begun))
+	if len(got) > 5<<20 {
+		t.Errorf("%d bytes", len(got))
+	}
+}
