@@ -38,7 +38,7 @@ func (w *work) latency() (percentiles, histograms []*chart.Chart) {
 			}
 		}
 	}
-	for _, title := range order[:min(len(order), maxCharts)] {
+	for _, title := range order {
 		percentiles = append(percentiles, chart.Percentiles(title, curves[title]))
 		histograms = append(histograms, chart.Histogram(title, curves[title]))
 	}

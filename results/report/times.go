@@ -27,6 +27,9 @@ func (w *work) strips() []*chart.Chart {
 		}
 		for _, cell := range w.cells() {
 			if rows := byCell[cell]; len(rows) > 0 {
+				if len(rows) == 1 {
+					rows[0].Label = "" // the title says it
+				}
 				charts = append(charts, chart.Strip(results.Plain(phase)+", "+results.Plain(cell), rows[:min(len(rows), maxRows)]))
 			}
 		}

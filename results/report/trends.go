@@ -34,7 +34,8 @@ func newTrends(all []trend.Series) *trends {
 		return nil
 	}
 	t := &trends{Series: len(all), Sided: slices.ContainsFunc(all, func(s trend.Series) bool { return s.Side != "" })}
-	var works work
+	room := maxCharts
+	works := work{room: &room}
 	var order []string
 	lines := map[string][]chart.TrendLine{}
 	var sides []string

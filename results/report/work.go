@@ -17,6 +17,8 @@ type work struct {
 	Sections []sideSection
 	Groups   []group
 	Flames   []flame
+
+	room *int // charts that the page has room for yet
 }
 
 // A sideSection is a section and the side it is of.
@@ -33,11 +35,16 @@ type group struct {
 	Kept  []*chart.Chart
 }
 
-// maxCharts bounds each group, so that a page stays one that can be read.
-const maxCharts = 24
+// maxCharts bounds each group and maxOfPage all of them, so that a page stays one that
+// can be read.
+const (
+	maxCharts = 24
+	maxOfPage = 300
+)
 
 func works(runs []results.Run, s sides) []work {
 	var all []work
+	room := maxOfPage
 	index := map[string]int{}
 	for _, side := range split(runs, s) {
 		for _, section := range results.Sections(side.Runs) {
@@ -45,7 +52,7 @@ func works(runs []results.Run, s sides) []work {
 			if !ok {
 				i = len(all)
 				index[section.Work] = i
-				all = append(all, work{ID: fmt.Sprintf("work%d", i+1), Title: section.Command, Spec: section.Spec})
+				all = append(all, work{ID: fmt.Sprintf("work%d", i+1), Title: section.Command, Spec: section.Spec, room: &room})
 			}
 			w := &all[i]
 			w.Sections = append(w.Sections, sideSection{section, w.free(side.Name), s.ink(side.Name)})
@@ -104,11 +111,12 @@ func (w *work) addGroup(title string, charts []*chart.Chart, notes ...string) {
 			notes = append(notes, c.Explain)
 		}
 	}
-	if more := len(charts) - maxCharts; more > 0 {
+	kept := min(len(charts), maxCharts, *w.room)
+	*w.room -= kept
+	if more := len(charts) - kept; more > 0 {
 		notes = append(notes, fmt.Sprintf("%d more are not drawn.", more))
-		charts = charts[:maxCharts]
 	}
-	g.Notes, g.Kept = notes, charts
+	g.Notes, g.Kept = notes, charts[:kept]
 	w.Groups = append(w.Groups, g)
 }
 
