@@ -230,6 +230,17 @@ func TestFlameGraphs(t *testing.T) {
 	}
 }
 
+// What cannot be drawn is said.
+func TestUnreadable(t *testing.T) {
+	runs := twoSides().make(t)
+	for i := range runs {
+		runs[i].Latency = []results.Latency{{Probe: "bpf", Stretch: "rest", Count: 1, P50: 5, HDR: "!"}}
+	}
+	if got := write(t, runs, Options{}); !strings.Contains(got, "Not drawn: 1000, bpf, rest: histogram of bpf, rest:") {
+		t.Error("nothing is said of histograms that cannot be read")
+	}
+}
+
 // A month of nights, thousands of runs, is a page that a browser likes.
 func TestManyNights(t *testing.T) {
 	f := fixture{labels: []string{"base", "new"}, nights: 24, boots: 40, sizes: []int64{1000, 10000, 100000}}

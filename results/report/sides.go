@@ -8,16 +8,13 @@ import (
 
 // sides are what the page sets against each other: kernels, by label or release, or
 // whatever was asked for. There is one where there is nothing to set against another.
-type sides struct {
-	groups []results.Group // base first
-	of     func(*results.Run) string
-}
+type sides struct{ groups []results.Group } // base first
 
 // base is a label that stands first wherever it is.
 const base = "base"
 
 func sidesOf(runs []results.Run, by string) (sides, error) {
-	s := sides{of: (*results.Run).SideName}
+	var s sides
 	keys := []string{by}
 	if by == "" {
 		keys = []string{"label", "kernel"}
@@ -43,13 +40,6 @@ func sidesOf(runs []results.Run, by string) (sides, error) {
 			groups[i].Name = results.Plain(groups[i].Name)
 		}
 		s.groups = groups
-		s.of = func(r *results.Run) string {
-			one, err := results.GroupBy([]results.Run{*r}, key)
-			if err != nil {
-				return "" // the key was good above
-			}
-			return results.Plain(one[0].Name)
-		}
 		return s, nil
 	}
 	return s, nil

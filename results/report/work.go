@@ -62,8 +62,8 @@ func works(runs []results.Run, s sides) []work {
 		w := &all[i]
 		w.addGroup("Time by phase", w.strips())
 		w.addGroup("Cost against table size", w.growth())
-		percentiles, histograms := w.latency()
-		w.addGroup("Latency by percentile", percentiles)
+		percentiles, histograms, unread := w.latency()
+		w.addGroup("Latency by percentile", percentiles, unread...)
 		w.addGroup("Latency histograms", histograms)
 		w.addGroup("Shape of the trie", w.shapes())
 	}
@@ -77,7 +77,7 @@ func split(runs []results.Run, s sides) []results.Group {
 	}
 	groups := []results.Group{}
 	for i := range runs {
-		name := s.of(&runs[i])
+		name := runs[i].SideName()
 		at := slices.IndexFunc(groups, func(g results.Group) bool { return g.Name == name })
 		if at < 0 {
 			at = len(groups)
@@ -99,7 +99,7 @@ func (w *work) free(name string) string {
 }
 
 func (w *work) addGroup(title string, charts []*chart.Chart, notes ...string) {
-	if len(charts) == 0 {
+	if len(charts)+len(notes) == 0 {
 		return
 	}
 	g := group{Title: title}
