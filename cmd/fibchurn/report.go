@@ -24,7 +24,7 @@ func (p *program) report() *cli.Command {
 			reportFormatFlag(),
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, which is replaced in one step, instead of standard output; html where its name ends so"},
 			&cli.StringFlag{Name: "plots", Usage: "write every chart of the page to the directory `DIR` too, as SVG and PNG"},
-			&cli.StringFlag{Name: "by", Usage: "of html and --plots, set against each other runs of another `KEY`: kernel, label, cell or environment.KEY (default: the label, or else the kernel)"},
+			&cli.StringFlag{Name: "by", Usage: "of html and --plots, set against each other runs of another `KEY`: file, kernel, label, cell or environment.KEY (default: the label, or else the kernel)"},
 		}, measureFlagsNamed("json", "quiet", "color")...),
 		OnUsageError:           onUsageError,
 		UseShortOptionHandling: true,
@@ -41,7 +41,11 @@ func (p *program) reportFiles(c *cli.Context) error {
 	if err := noEmptyValue(c, c.Command.Flags); err != nil { // of those after the files
 		return err
 	}
-	format, err := p.reportFormat(c)
+	page, err := p.pageOptions(c, files)
+	if err != nil {
+		return err
+	}
+	format, err := reportFormat(c, page)
 	if err != nil {
 		return err
 	}
@@ -68,7 +72,7 @@ func (p *program) reportFiles(c *cli.Context) error {
 		}
 	}
 	if dir := c.String("plots"); dir != "" {
-		if err := writePlots(dir, runs, p.pageOptions(c)); err != nil {
+		if err := writePlots(dir, runs, page); err != nil {
 			return err
 		}
 	}

@@ -24,7 +24,7 @@ func reportFormatFlag() cli.Flag {
 }
 
 // reportFormat is the format asked for: by name, or else by the name of the output.
-func (p *program) reportFormat(c *cli.Context) (results.Format, error) {
+func reportFormat(c *cli.Context, opts report.Options) (results.Format, error) {
 	format := at(c, "format")
 	page := format.String("format") == formatHTML
 	if !format.IsSet("format") && !at(c, "json").Bool("json") {
@@ -44,14 +44,31 @@ func (p *program) reportFormat(c *cli.Context) (results.Format, error) {
 	case at(c, "json").Bool("json"):
 		return results.Format{}, usageErrorf("--json and --format html: one or the other")
 	}
-	opts := p.pageOptions(c)
 	return results.Format{Name: formatHTML, Write: func(w io.Writer, runs []results.Run, _ results.FormatOptions) error {
 		return report.Write(w, runs, opts)
 	}}, nil
 }
 
-func (p *program) pageOptions(c *cli.Context) report.Options {
-	return report.Options{By: c.String("by"), Version: programVersion()}
+// byFile is the key of --by that a record does not have.
+const byFile = "file"
+
+// pageOptions are those of the page. By file the files are read once more, one by one.
+func (p *program) pageOptions(c *cli.Context, files []string) (report.Options, error) {
+	opts := report.Options{By: c.String("by"), Version: programVersion()}
+	if opts.By != byFile {
+		return opts, nil
+	}
+	for _, name := range files {
+		if name == "-" {
+			return opts, usageErrorf("--by file: standard input is no file with a name")
+		}
+		runs, _, err := readRunFile(name)
+		if err != nil {
+			return opts, usageErrorf("report: %v", err)
+		}
+		opts.Groups = append(opts.Groups, results.Group{Name: results.Plain(groupName(files, name)), Runs: runs})
+	}
+	return opts, nil
 }
 
 // keyError is a usage error where --by names no key.

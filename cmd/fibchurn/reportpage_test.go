@@ -33,6 +33,20 @@ func TestReportPage(t *testing.T) {
 	}
 }
 
+// By file the sides are the files, whatever is in them.
+func TestReportPageByFile(t *testing.T) {
+	text, err := os.ReadFile(runsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(t.TempDir(), "other.jsonl")
+	writeFile(t, other, strings.ReplaceAll(string(text), `"boot":"`, `"boot":"other-`))
+	code, stdout, stderr := call("report", "--format", "html", "--by", "file", runsFile, other)
+	if code != 0 || stderr != "" || !strings.Contains(stdout, "base: full.jsonl") || !strings.Contains(stdout, "new: other.jsonl") {
+		t.Errorf("exit %d, %q, %.300s", code, stderr, stdout)
+	}
+}
+
 func TestReportPlots(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "plots")
 	if code, stdout, stderr := call("report", runsFile, "--plots", dir); code != 0 || !strings.Contains(stdout, "delete-iface on Linux") {
@@ -68,6 +82,7 @@ func TestReportPageErrors(t *testing.T) {
 		{"--format htm " + runsFile, "--format htm: must be one of"},
 		{"--format html --by colour " + runsFile, `no such key "colour"`},
 		{"--plots " + file + " --by colour " + runsFile, `no such key "colour"`},
+		{"--format html --by file -", "--by file: standard input"},
 		{"--by cell " + runsFile, "--by: only --format html and --plots"},
 		{"--plots " + file + " " + runsFile, "--plots"},
 		{"--plots= " + runsFile, "--plots: the value is empty"},

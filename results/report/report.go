@@ -17,8 +17,13 @@ import (
 
 // Options say how Write renders. The zero value is the default.
 type Options struct {
-	Title   string                 // "" is "Route-table report"
-	By      string                 // key of results.GroupBy that makes the sides; "" is the label or else the kernel, where there are several
+	Title string // "" is "Route-table report"
+	// By is the key of results.GroupBy that makes the sides; "" is the label, or else the
+	// kernel's release, or else its version, where there are several.
+	By string
+	// Groups are the sides themselves, base first, whose runs are all runs; nil: By makes
+	// them.
+	Groups  []results.Group
 	Compare results.CompareOptions // of the verdict; By is not used
 	Version string                 // of this program, for the foot of the page
 	// FlameGraph draws the profiles of runs as SVG without scripts; nil: none is drawn.
@@ -74,8 +79,8 @@ type page struct {
 	Version      string
 }
 
-func newPage(runs []results.Run, opts Options) (*page, error) {
-	p := &page{Title: opts.Title, Style: template.CSS(style), Version: opts.Version}
+func newPage(runs []results.Run, opts Options) (p *page, err error) {
+	p = &page{Title: opts.Title, Style: template.CSS(style), Version: opts.Version}
 	if p.Title == "" {
 		p.Title = "Route-table report"
 	}
@@ -84,8 +89,10 @@ func newPage(runs []results.Run, opts Options) (*page, error) {
 		p.Notes = append(p.Notes, fmt.Sprintf("%d lines of the files repeat a run and are not counted.", twice))
 	}
 	latest, cut := trend.Latest(runs)
-	s, err := sidesOf(latest, opts.By)
-	if err != nil {
+	s := sides{opts.Groups}
+	if s.groups != nil {
+		latest, cut = runs, false
+	} else if s, err = sidesOf(latest, opts.By); err != nil {
 		return nil, err
 	}
 	if cut {

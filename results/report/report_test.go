@@ -207,6 +207,15 @@ func TestSides(t *testing.T) {
 	if err != nil || len(s.groups) != 2 || s.groups[0].Name != "base" || s.ink("new") != 1 {
 		t.Errorf("%v, %v", s.groups, err)
 	}
+	for i := range runs { // two builds of one release
+		runs[i].Environment.KernelVersion, runs[i].Environment.Label = "#"+runs[i].Environment.Label, ""
+	}
+	if s, err = sidesOf(runs, ""); err != nil || len(s.groups) != 2 || s.groups[0].Name != "#new" {
+		t.Errorf("builds: %v, %v", s.groups, err)
+	}
+	if got := write(t, runs, Options{Groups: []results.Group{{Name: "one", Runs: runs[:24]}, {Name: "two", Runs: runs[24:]}}}); !strings.Contains(got, "new: two") {
+		t.Error("groups are not the sides")
+	}
 	var unknown *results.KeyError
 	if err := Write(io.Discard, runs, Options{By: "colour"}); !errors.As(err, &unknown) {
 		t.Errorf("error %v", err)

@@ -17,7 +17,7 @@ func sidesOf(runs []results.Run, by string) (sides, error) {
 	var s sides
 	keys := []string{by}
 	if by == "" {
-		keys = []string{"label", "kernel"}
+		keys = []string{"label", "kernel", "environment.kernel_version"}
 	}
 	for _, key := range keys {
 		groups, err := results.GroupBy(runs, key)

@@ -55,7 +55,11 @@ func works(runs []results.Run, s sides) []work {
 				all = append(all, work{ID: fmt.Sprintf("work%d", i+1), Title: section.Command, Spec: section.Spec, room: &room})
 			}
 			w := &all[i]
-			w.Sections = append(w.Sections, sideSection{section, w.free(side.Name), s.ink(side.Name)})
+			name, ink := w.free(side.Name), s.ink(side.Name)
+			if name != side.Name {
+				ink = len(w.Sections) // as another side
+			}
+			w.Sections = append(w.Sections, sideSection{section, name, ink})
 		}
 	}
 	for i := range all {
