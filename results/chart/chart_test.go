@@ -36,7 +36,9 @@ func everySort(t *testing.T) map[string]*Chart {
 	}
 	series.Changes = []trend.Change{{Index: 6, Before: 1e6, After: 2e6}}
 	return map[string]*Chart{
-		"strip":       Strip(evil, []StripRow{{evil, 0, values, results.Summarize(values)}, {"b", 1, []float64{5e3}, results.Summarize([]float64{5e3})}}),
+		"strip": Strip(evil, []StripRow{{evil, 0, values, results.Summarize(values)}, {"b", 1, []float64{5e3}, results.Summarize([]float64{5e3})}}),
+		"deltas": Deltas(evil, []DeltaRow{{evil, 0, results.Delta{Estimate: 0.2, Lo: 0.1, Hi: 0.3, Relative: true}},
+			{"b", 1, results.Delta{Estimate: -0.1, Lo: math.Inf(-1), Hi: math.Inf(1), Relative: true}}}),
 		"percentiles": Percentiles(evil, curves),
 		"histogram":   Histogram(evil, curves),
 		"growth": Growth(evil, "", "routes", []GrowthSeries{{Key{"a", 0, false}, []float64{1e3, 1e4, 1e5}, []float64{1e6, 1e7, 1e8}, &results.Growth{Exponent: 1, Factor: 1e3}},

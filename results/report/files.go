@@ -35,6 +35,9 @@ func Charts(runs []results.Run, opts Options) ([]NamedChart, error) {
 			all = append(all, NamedChart{unique, c})
 		}
 	}
+	if p.Verdict != nil && p.Verdict.Deltas != nil {
+		add("verdict", *p.Verdict.Deltas)
+	}
 	if p.Trends != nil {
 		add("trend", p.Trends.Group)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"fibchurn/results"
+	"fibchurn/results/chart"
 )
 
 // A verdict is the comparison of the sides.
@@ -12,6 +13,7 @@ type verdict struct {
 	Base      results.Side
 	New       []results.Side
 	Sentences []string
+	Deltas    *group        // what differs, or where it is little, all; nil: nothing with a ratio
 	Refused   string        // why there is none
 	Changed   results.Table // where there are too many rows to be read
 	Tables    []results.Table
@@ -36,6 +38,7 @@ func newVerdict(runs []results.Run, s sides, opts results.CompareOptions) *verdi
 	if len(c.Rows) > readable {
 		v.Changed, v.Folded = results.ChangedTable(c), len(c.Rows)
 	}
+	v.Deltas = deltas(c, s, v.Folded > 0)
 	for _, w := range c.Warnings {
 		text := w.Text
 		if w.Kind != "run" {
@@ -44,6 +47,35 @@ func newVerdict(runs []results.Run, s sides, opts results.CompareOptions) *verdi
 		v.Warnings = append(v.Warnings, results.Plain(text))
 	}
 	return v
+}
+
+// deltas draws the changes of each new side; of those that show something alone where
+// onlyChanged is set.
+func deltas(c results.Comparison, s sides, onlyChanged bool) *group {
+	g := &group{}
+	for _, side := range c.New {
+		var rows []chart.DeltaRow
+		for _, r := range c.Rows {
+			if r.New != side.Name || !r.Delta.Relative || onlyChanged && r.Result == results.Unshown {
+				continue
+			}
+			rows = append(rows, chart.DeltaRow{Label: r.Name(), Ink: s.ink(side.Name), Delta: r.Delta})
+		}
+		if len(rows) == 0 {
+			continue
+		}
+		title := "Change of " + side.Name
+		if len(rows) > maxRows {
+			title += fmt.Sprintf(", the first %d of %d", maxRows, len(rows))
+			rows = rows[:maxRows]
+		}
+		one := chart.Deltas(title, rows)
+		g.Notes, g.Kept = []string{one.Explain}, append(g.Kept, one)
+	}
+	if g.Kept == nil {
+		return nil
+	}
+	return g
 }
 
 // Left says which runs of a side did not enter.
