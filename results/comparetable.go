@@ -31,15 +31,21 @@ func compareTables(c Comparison) []compareTable {
 }
 
 func (t compareTable) title() string {
-	r := &t.rows[0]
-	title := plain(r.Command) + ", " + metricTitle(r.Metric)
-	if t.named {
-		title += ", new: " + plain(r.New)
-	}
-	if r.Spec != "" {
-		title += " (" + plain(r.Spec) + ")"
+	title := t.subject()
+	if spec := t.rows[0].Spec; spec != "" {
+		title += " (" + plain(spec) + ")"
 	}
 	return title
+}
+
+// subject is the title without the parameters.
+func (t compareTable) subject() string {
+	r := &t.rows[0]
+	subject := plain(r.Command) + ", " + metricTitle(r.Metric)
+	if t.named {
+		subject += ", new: " + plain(r.New)
+	}
+	return subject
 }
 
 // grid lays the rows out, and below them their geometric mean.

@@ -15,6 +15,7 @@ import (
 type Growth struct {
 	Exponent float64
 	Lo, Hi   float64 // 95 % interval
+	Factor   float64 // time of a size of 1, by the fit
 	Sizes    int     // different sizes it was fitted to
 }
 
@@ -48,6 +49,7 @@ func FitGrowth(sizes, times []float64) (Growth, bool) {
 	spread := stat.Variance(x, nil) * float64(len(x)-1)
 	deviation := math.Sqrt(squares / freedom / spread)
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Quantile((1 + Confidence) / 2)
+	g.Factor = math.Exp(intercept)
 	g.Exponent, g.Lo, g.Hi = slope, slope-t*deviation, slope+t*deviation
 	return g, true
 }
@@ -60,27 +62,48 @@ func logs(values []float64) []float64 {
 	return out
 }
 
-// growthSentences says of every phase how its time grows with the number of
-// subnets or routes it works on. Cells of several writers do not enter, nor those of
-// too few runs.
-func growthSentences(b block, of string) []string {
-	var parts []string
-	sizes := 0
+// A PhaseGrowth is how the wall time of a phase goes with the number of subnets or
+// routes that it works on.
+type PhaseGrowth struct {
+	Phase        string
+	Sizes, Times []float64 // of each run, in ns
+	Fit          Growth
+	Fitted       bool // there were enough sizes
+}
+
+// growths takes every phase that works on a number of subnets or routes. Cells of
+// several writers do not enter, nor those of too few runs.
+func growths(b block) []PhaseGrowth {
+	var all []PhaseGrowth
 	for _, phase := range phaseNames(b.samples()) {
-		var size, time []float64
+		g := PhaseGrowth{Phase: phase}
 		for _, c := range b.cells {
 			if writersOf(&c) != 1 || len(c.runs) < minRunsOfSize {
 				continue
 			}
 			for i := range c.runs {
 				if p := c.runs[i].Phase(phase); p != nil && p.Subnets > 0 && p.Wall > 0 {
-					size, time = append(size, float64(p.Subnets)), append(time, float64(p.Wall))
+					g.Sizes, g.Times = append(g.Sizes, float64(p.Subnets)), append(g.Times, float64(p.Wall))
 				}
 			}
 		}
-		if g, ok := FitGrowth(size, time); ok {
-			sizes = g.Sizes
-			parts = append(parts, fmt.Sprintf("%s as n^%.2f (%.2f to %.2f)", phase, g.Exponent, g.Lo, g.Hi))
+		if len(g.Sizes) > 0 {
+			g.Fit, g.Fitted = FitGrowth(g.Sizes, g.Times)
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// growthSentences says of every phase how its time grows with the number of
+// subnets or routes it works on.
+func growthSentences(b block, of string) []string {
+	var parts []string
+	sizes := 0
+	for _, g := range growths(b) {
+		if g.Fitted {
+			sizes = g.Fit.Sizes
+			parts = append(parts, fmt.Sprintf("%s as n^%.2f (%.2f to %.2f)", g.Phase, g.Fit.Exponent, g.Fit.Lo, g.Fit.Hi))
 		}
 	}
 	if len(parts) == 0 {

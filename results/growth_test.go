@@ -23,6 +23,10 @@ func TestFitGrowth(t *testing.T) {
 			if !ok || math.Abs(g.Exponent-exponent) > 0.05 || g.Sizes != 4 {
 				t.Fatalf("exponent %v: %+v, %v", exponent, g, ok)
 			}
+			const middle = 31623 // of the sizes: there the line is surest
+			if at := g.Factor * math.Pow(middle, g.Exponent); math.Abs(math.Log(at/(250*math.Pow(middle, exponent)))) > 0.06 {
+				t.Fatalf("exponent %v: the line is at %g: %+v", exponent, at, g)
+			}
 			if g.Lo <= exponent && exponent <= g.Hi {
 				inside++
 			}

@@ -18,11 +18,14 @@ func (p *program) report() *cli.Command {
 		Usage:     "render runs from files, for people or for other programs",
 		ArgsUsage: "FILE.jsonl...",
 		Description: "Renders the runs of all files together as --format says; - is standard input. With\n" +
-			"--output the file appears complete or not at all. See docs/ci.md.",
+			"--output the file appears complete or not at all. See docs/ci.md\n" +
+			"and, of the page that --format html makes, docs/report.md.",
 		Flags: append([]cli.Flag{
-			formatFlag(),
+			reportFormatFlag(),
 			&cli.BoolFlag{Name: "histogram", Usage: "draw the histograms of lookups in the tables of text"},
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, which is replaced in one step, instead of standard output"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, which is replaced in one step, instead of standard output; html where its name ends so"},
+			&cli.StringFlag{Name: "plots", Usage: "write every chart of the page to the directory `DIR` too, as SVG and PNG"},
+			&cli.StringFlag{Name: "by", Usage: "of html and --plots, set against each other runs of another `KEY`: file, kernel, label, cell or environment.KEY (default: the label, or else the kernel)"},
 		}, measureFlagsNamed("json", "quiet", "color")...),
 		OnUsageError:           onUsageError,
 		UseShortOptionHandling: true,
@@ -39,7 +42,11 @@ func (p *program) reportFiles(c *cli.Context) error {
 	if err := noEmptyValue(c, c.Command.Flags); err != nil { // of those after the files
 		return err
 	}
-	format, err := formatOf(c)
+	page, err := p.pageOptions(c, files)
+	if err != nil {
+		return err
+	}
+	format, err := reportFormat(c, page)
 	if err != nil {
 		return err
 	}
@@ -65,12 +72,17 @@ func (p *program) reportFiles(c *cli.Context) error {
 			fmt.Fprintf(p.stderr, "fibchurn: warning: %d of the lines repeat a run and are left out\n", twice)
 		}
 	}
+	if dir := c.String("plots"); dir != "" {
+		if err := writePlots(dir, runs, page); err != nil {
+			return err
+		}
+	}
 	text := results.TextOptions{Color: color == "always", Histograms: c.Bool("histogram"), ASCII: asciiOnly(os.Getenv)}
 	if output == "" {
 		text.Color, text.Width = colored(color, p.stdout), width(p.stdout)
 	}
 	if err := p.writeReport(format, runs, output, results.FormatOptions{Text: text}); err != nil {
-		return err
+		return keyError(err)
 	}
 	if format.Tests && results.AnyFailed(runs) {
 		return errors.New("report: there are runs of which a check failed")
