@@ -130,17 +130,17 @@ func probes(t tree, kernel kernelName) []probe {
 		}, simple(probeBPF)},
 		{Capability{
 			Name:      "kprobes",
-			NeededFor: "counts of the kernel's resize calls (fibchurn resize)",
+			NeededFor: "counts and times of the trie's functions (--trace-resize, fibchurn resize)",
 			HowTo:     "CONFIG_KPROBES, CONFIG_KPROBE_EVENTS, and root (CAP_PERFMON)",
 		}, simple(probeKprobes)},
 		{Capability{
 			Name:      "perf cpu-clock",
-			NeededFor: "nothing of fibchurn; other programs' profiles (perf record)",
+			NeededFor: "profiles (--profile), where the hardware counts no cycles",
 			HowTo:     "CONFIG_PERF_EVENTS, and root or sysctl kernel.perf_event_paranoid=1",
 		}, simple(probeCPUClock)},
 		{Capability{
 			Name:      "perf cycles",
-			NeededFor: "nothing of fibchurn; other programs' counts of cycles (perf stat)",
+			NeededFor: "profiles by cycles (--profile), which look into stretches without interrupts",
 			HowTo:     "a processor whose counters the kernel drives; in a virtual machine a virtual PMU (QEMU: -cpu host)",
 		}, simple(probeCycles)},
 		{Capability{
