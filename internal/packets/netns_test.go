@@ -1,0 +1,155 @@
+package packets
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"runtime"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fibchurn/internal/netnstest"
+	"fibchurn/internal/rtnl"
+	"fibchurn/ns"
+)
+
+func hardware(i byte) net.HardwareAddr { return net.HardwareAddr{2, 0xfc, 0, 0, i, 1} }
+
+// A bench is a namespace with a veth that datagrams go out of, fc0, and one that they
+// come in by, fc1, and a route to every flow but those of the last octet 255.
+type bench struct {
+	n       *ns.Namespace
+	c       *rtnl.Conn
+	in, out Port
+	next    netip.Addr
+	source  netip.Addr
+	flows   []netip.Addr
+}
+
+func newBench(t testing.TB, family int) *bench {
+	t.Helper()
+	n, c := netnstest.New(t)
+	out, in := ns.NewLink("veth", 0), ns.NewLink("veth", 1)
+	b := &bench{n: n, c: c, in: Port{in.Index, hardware(2)}, out: Port{out.Index, hardware(3)}}
+	for name, value := range map[string]string{
+		"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1",
+		"net.ipv4.conf.all.rp_filter": "0", "net.ipv4.conf.default.rp_filter": "0",
+		"net.ipv6.conf.default.addr_gen_mode": "1",
+	} {
+		if err := n.SetSysctl(name, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var r rtnl.Batch
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(out.Create(&r))
+	must(in.Create(&r))
+	must(r.SetHardware(out.Index, b.out.Address))
+	must(r.SetHardware(in.Index, b.in.Address))
+	must(out.BringUp(&r))
+	must(in.BringUp(&r))
+	gateway, prefix := "198.19.255.254", "10.0.0.0/16"
+	b.source = netip.MustParseAddr("198.19.255.1")
+	if family == 6 {
+		gateway, prefix = "fe80::1", "2001:db8::/32"
+		b.source = netip.MustParseAddr("2001:2:0:ffff::1")
+	}
+	b.next = netip.MustParseAddr(gateway)
+	must(r.NewNeighbour(out.Index, b.next, hardware(9)))
+	route := func(p string, via netip.Addr) {
+		t.Helper()
+		tmpl, err := rtnl.NewRoute(rtnl.Route{Family: family, Table: unix.RT_TABLE_MAIN, Index: out.Index, Gateway: via})
+		must(err)
+		r.AppendPrefix(tmpl, netip.MustParsePrefix(p))
+	}
+	if family == 4 {
+		route(gateway+"/32", netip.Addr{})
+	}
+	route(prefix, b.next)
+	sent, err := c.Send(&r, rtnl.Options{Ack: rtnl.AckAll})
+	if err == nil {
+		err = sent.Err()
+	}
+	must(err)
+	for i := range 100 {
+		a := netip.AddrFrom4([4]byte{10, 0, byte(i), 7})
+		if family == 6 {
+			a = netip.MustParseAddr(fmt.Sprintf("2001:db8:%x::7", i))
+		}
+		b.flows = append(b.flows, a)
+	}
+	return b
+}
+
+// on runs f on the namespace's thread, with an injector and a sink.
+func (b *bench) on(t testing.TB, change func(*Datagram), f func(*Injector, *Sink) error) {
+	t.Helper()
+	d := Datagram{Fate: Stack, Source: b.source, Flows: b.flows, In: b.in, Out: b.out, Next: hardware(9)}
+	change(&d)
+	err := b.n.Do(func() error {
+		var set unix.CPUSet
+		set.Set(runtime.NumCPU() - 1)
+		if err := unix.SchedSetaffinity(0, &set); err != nil {
+			return err
+		}
+		i, err := OpenDatagrams(d)
+		if err != nil {
+			return err
+		}
+		defer i.Close()
+		s, err := OpenSink(ns.NewLink("veth", 0).Peer(), i, hardware(9))
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		return f(i, s)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestForward(t *testing.T) {
+	for _, family := range []int{4, 6} {
+		for _, fate := range []string{Stack, Lookup, Direct, Redirect} {
+			t.Run(fmt.Sprintf("IPv%d/%s", family, fate), func(t *testing.T) {
+				b := newBench(t, family)
+				b.on(t, func(d *Datagram) { d.Fate = fate }, func(i *Injector, s *Sink) error {
+					before, err := CountersHere()
+					if err != nil {
+						return err
+					}
+					const frames = 200_000
+					start := time.Now()
+					n, err := i.Inject(frames)
+					took := time.Since(start)
+					if err != nil {
+						return err
+					}
+					time.Sleep(50 * time.Millisecond)
+					after, err := CountersHere()
+					if err != nil {
+						return err
+					}
+					t.Logf("%.1f ns", float64(took)/float64(n))
+					if n != frames || s.Good() != n || s.Wrong() != 0 {
+						t.Errorf("%d frames, %d good, %d wrong, %d other, refused %v", n, s.Good(), s.Wrong(), s.Other(), i.Refused())
+						for name, v := range after.Since(before) {
+							if v != 0 {
+								t.Log(name, v)
+							}
+						}
+					}
+					return nil
+				})
+			})
+		}
+	}
+}
