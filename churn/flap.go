@@ -90,7 +90,8 @@ func (s *FlapSpec) Plan() (*Plan, error) {
 	}
 	return &Plan{
 		Configure: s.configure, Families: s.Families,
-		Phases: []*Phase{create, up, add, withdrawals, announcements},
-		Close:  tuns.close,
+		Phases:  []*Phase{create, up, add, withdrawals, announcements},
+		Watched: func(w Watching) { f.watching = w },
+		Close:   tuns.close,
 	}, nil
 }

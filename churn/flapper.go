@@ -41,6 +41,10 @@ type Flapper struct {
 	stopped    bool // before its time
 	tallies    [2]tally
 
+	names     [2]string       // of the kinds' phases
+	watching  Watching        // nil: nobody watches
+	witnesses [2]rtnl.Witness // of the kinds' calls
+
 	stop chan struct{}
 	done chan error
 }
@@ -62,7 +66,7 @@ type change struct {
 // newFlapper prepares to make one change of the routes of s and then another, which
 // undoes it.
 func newFlapper(s *FlapSpec, there, back change) *Flapper {
-	f := &Flapper{spec: s, at: s.removalOrder(1)}
+	f := &Flapper{spec: s, at: s.removalOrder(1), names: [2]string{there.verb, back.verb}}
 	for i, c := range []change{there, back} {
 		templates := map[rtnl.Route]*rtnl.Template{}
 		f.fill[i] = func(b *rtnl.Batch, from, to int) error {
@@ -109,6 +113,11 @@ func (f *Flapper) Stop(run *results.Run) error {
 // run flaps until the time is up or stop is closed. It allocates nothing but the
 // memory of its batch, once.
 func (f *Flapper) run(c *rtnl.Conn, stop <-chan struct{}) (err error) {
+	end, err := f.watch(c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
 	if f.pace, err = newPace(f.spec.Rate); err != nil {
 		return err
 	}
@@ -125,6 +134,21 @@ func (f *Flapper) run(c *rtnl.Conn, stop <-chan struct{}) (err error) {
 		}
 	}
 	return nil
+}
+
+// watch has both kinds of calls told of: the first in whose phase the flapper works,
+// and the second, which shares its time.
+func (f *Flapper) watch(c *rtnl.Conn) (end func() error, err error) {
+	if f.watching == nil {
+		return func() error { return nil }, nil
+	}
+	first := c.Witness()
+	second, end, err := f.watching(f.names[1])
+	f.witnesses = [2]rtnl.Witness{first, second}
+	return func() error {
+		c.SetWitness(first)
+		return end()
+	}, err
 }
 
 // over reports whether it is time to end.
@@ -150,6 +174,9 @@ func (f *Flapper) send(c *rtnl.Conn, kind, from, to int) error {
 	}
 	due := f.pace.due(f.operations, time.Now())
 	f.pace.wait(due)
+	if f.watching != nil {
+		c.SetWitness(f.witnesses[kind])
+	}
 	sent := time.Now()
 	out, err := c.Send(&f.batch, rtnl.Options{Ack: f.spec.ack()})
 	f.tallies[kind].cost.Add(out.Cost)

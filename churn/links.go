@@ -43,7 +43,7 @@ func noIPv6() error {
 func createLinks(links []ns.Link, tuns *tunSet) *Phase {
 	ph := &Phase{Name: "create", Describe: func(i int) string { return "create " + links[i].Kind + " " + links[i].Name }}
 	if links[0].Kind == "tun" {
-		ph.Timed = func(*rtnl.Conn) (rtnl.Cost, error) { return tuns.create(links) }
+		ph.Timed = func(c *rtnl.Conn) (rtnl.Cost, error) { return tuns.create(links, c.Witness()) }
 		return ph
 	}
 	ph.Ops = len(links)

@@ -155,6 +155,11 @@ func (s *LookupSpec) Plan() (*Plan, error) {
 	return &Plan{
 		Configure: s.configure, Families: s.Families, Phases: phases,
 		Observers: []Observer{sampler},
+		Watched: func(w Watching) {
+			if c.flapper != nil {
+				c.flapper.watching = w
+			}
+		},
 		Close: func() error {
 			err := sampler.Close()
 			if closeErr := tuns.close(); err == nil {

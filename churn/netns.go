@@ -166,7 +166,7 @@ func (s *NetnsSpec) Spec() any { return s }
 // the threads that make namespaces, together.
 func (s *NetnsSpec) Plan() (*Plan, error) {
 	p := &netnsPlan{spec: s, link: ns.NewLink(s.LinkKind, 0)}
-	plan := &Plan{Configure: p.configure, Close: p.close, Elsewhere: true}
+	plan := &Plan{Configure: p.configure, Close: p.close, Elsewhere: true, Watched: func(w Watching) { p.watching = w }}
 	if s.Loops > 0 {
 		plan.Phases = []*Phase{p.loops()}
 		return plan, nil

@@ -29,6 +29,8 @@ type netnsPlan struct {
 	watch *ns.Watch
 	group *ns.Group // nil before create and after dismantle
 
+	watching Watching
+
 	found struct{ namespaces, links, addresses, local, routes int64 }
 }
 
@@ -39,6 +41,18 @@ func (p *netnsPlan) configure(n *ns.Namespace) (err error) {
 	}
 	p.watch, err = ns.NewWatch()
 	return err
+}
+
+// watchingAs is the watching of a phase.
+func (p *netnsPlan) watchingAs(phase string) rtnl.Watching {
+	return func() (rtnl.Witness, func() error, error) { return p.watching(phase) }
+}
+
+// tell tells the witness of a time that no stopwatch took.
+func tell(c *rtnl.Conn, start time.Time, wall time.Duration) {
+	if w := c.Witness(); w != nil {
+		w.Timed(start, wall)
+	}
 }
 
 // close drops whatever is still held.
@@ -61,7 +75,7 @@ func (p *netnsPlan) create() *Phase {
 		prepare = nil
 	}
 	return &Phase{Name: "create", Timed: func(*rtnl.Conn) (cost rtnl.Cost, err error) {
-		p.group, cost, err = p.home.NewGroup(p.spec.Namespaces, prepare)
+		p.group, cost, err = p.home.NewGroup(p.spec.Namespaces, prepare, p.watchingAs("create"))
 		cost.Calls = int64(p.spec.Namespaces)
 		return cost, err
 	}}
@@ -87,10 +101,10 @@ func quietHere(families []int) error {
 // routes after it has come up.
 func (p *netnsPlan) fill() *Phase {
 	ph := &Phase{Name: "fill", Subnets: p.load() * int64(p.spec.Namespaces)}
-	ph.Timed = func(*rtnl.Conn) (rtnl.Cost, error) {
+	ph.Timed = func(run *rtnl.Conn) (rtnl.Cost, error) {
 		var total rtnl.Cost
 		for i := range p.group.Len() {
-			cost, err := p.fillOne(i)
+			cost, err := p.fillOne(i, run.Witness())
 			total.Add(cost)
 			if err != nil {
 				return total, fmt.Errorf("namespace %d of %d: %w", i+1, p.group.Len(), err)
@@ -101,12 +115,13 @@ func (p *netnsPlan) fill() *Phase {
 	return ph
 }
 
-func (p *netnsPlan) fillOne(i int) (total rtnl.Cost, err error) {
+func (p *netnsPlan) fillOne(i int, witness rtnl.Witness) (total rtnl.Cost, err error) {
 	c, err := p.group.Dial(i)
 	if err != nil {
 		return total, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
+	c.SetWitness(witness)
 	loopback := []ns.Link{{Name: "lo", Index: 1}}
 	links := []ns.Link{p.link}
 	steps := []*Phase{setLinks("up", loopback, true), createLinks(links, nil)}
@@ -285,7 +300,7 @@ func (p *netnsPlan) checkLoaded(*Inventory) []results.Check {
 func (p *netnsPlan) dismantle() *Phase {
 	return &Phase{
 		Name: "dismantle", Subnets: p.load() * int64(p.spec.Namespaces),
-		Timed: func(*rtnl.Conn) (rtnl.Cost, error) {
+		Timed: func(c *rtnl.Conn) (rtnl.Cost, error) {
 			cost := rtnl.Cost{Calls: int64(p.group.Len())}
 			if err := p.watch.Begin(dismantlePatience); err != nil {
 				return cost, err
@@ -295,6 +310,7 @@ func (p *netnsPlan) dismantle() *Phase {
 			}
 			began, ended, err := p.watch.Gone(dismantlePatience)
 			cost.Wall = ended.Sub(began)
+			tell(c, began, cost.Wall)
 			return cost, err
 		},
 	}
@@ -322,8 +338,8 @@ func (p *netnsPlan) aftermath() *Phase {
 func (p *netnsPlan) loops() *Phase {
 	return &Phase{
 		Name: "loops",
-		Timed: func(*rtnl.Conn) (cost rtnl.Cost, err error) {
-			if p.group, _, err = p.home.NewGroup(1, nil); err != nil {
+		Timed: func(c *rtnl.Conn) (cost rtnl.Cost, err error) {
+			if p.group, _, err = p.home.NewGroup(1, nil, nil); err != nil {
 				return cost, err
 			}
 			last := p.group.File(0)
@@ -331,7 +347,7 @@ func (p *netnsPlan) loops() *Phase {
 				return cost, err
 			}
 			began := time.Now()
-			if cost, err = p.home.Loop(p.spec.Loops, p.spec.Namespaces); err != nil {
+			if cost, err = p.home.Loop(p.spec.Loops, p.spec.Namespaces, p.watchingAs("loops")); err != nil {
 				return cost, err
 			}
 			if _, err := p.group.Release(); err != nil {
@@ -340,6 +356,7 @@ func (p *netnsPlan) loops() *Phase {
 			p.found.namespaces = cost.Calls
 			_, ended, err := p.watch.Gone(dismantlePatience)
 			cost.Wall = ended.Sub(began)
+			tell(c, began, cost.Wall)
 			return cost, err
 		},
 		Check: func(*Inventory) []results.Check {

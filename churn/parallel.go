@@ -14,6 +14,7 @@ import (
 type writer struct {
 	c        *rtnl.Conn
 	from, to int // its share of the requests
+	watching rtnl.Watching
 	cost     rtnl.Cost
 	end      time.Time
 	err      error
@@ -26,6 +27,9 @@ func (e *execution) parallel(ph *Phase) (phaseCost, error) {
 	writers := make([]*writer, ph.Writers)
 	for i := range writers {
 		w := &writer{from: i * ph.Ops / ph.Writers, to: (i + 1) * ph.Ops / ph.Writers}
+		if !ph.Untimed {
+			w.watching = func() (rtnl.Witness, func() error, error) { return e.watching(ph.Name) }
+		}
 		own := e.spaces[i%len(e.spaces)]
 		var err error
 		if w.c, err = own.n.Dial(); err != nil {
@@ -61,12 +65,19 @@ func (w *writer) write(ph *Phase, ready *sync.WaitGroup, start <-chan struct{}) 
 	defer runtime.UnlockOSThread()
 	var b rtnl.Batch
 	err := ph.Fill(&b, w.from, w.to)
+	witness, end, watchErr := w.watching.Begin()
 	ready.Done()
 	<-start
+	if watchErr != nil {
+		w.err = errors.Join(err, watchErr)
+		return
+	}
+	defer func() { w.err = errors.Join(w.err, end()) }()
 	if err != nil {
 		w.err = err
 		return
 	}
+	w.c.SetWitness(witness)
 	out, err := w.c.Send(&b, rtnl.Options{PerCall: ph.PerCall, Ack: ph.Ack})
 	w.end = time.Now()
 	w.cost = out.Cost

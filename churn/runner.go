@@ -105,6 +105,9 @@ func (e *execution) execute() (err error) {
 		defer func() { err = errors.Join(err, e.plan.Close()) }()
 	}
 	e.settle()
+	if e.plan.Watched != nil {
+		e.plan.Watched(e.watching)
+	}
 	err = e.observed(e.phases)
 	e.update(func(run *results.Run) {
 		run.Warnings = append(run.Warnings, preempted(run)...)
@@ -147,6 +150,9 @@ func (e *execution) observed(f func() error) error {
 	started := 0
 	var err error
 	for _, o := range e.observers {
+		if watchable, ok := o.(Watchable); ok {
+			watchable.Watched(e.watching)
+		}
 		if err = o.Start(e.spaces[0].n); err != nil {
 			break
 		}
@@ -206,10 +212,12 @@ func (e *execution) phase(ph *Phase) (cost phaseCost, walls []time.Duration, err
 	}
 	for _, sp := range e.spaces {
 		err := sp.n.Do(func() error {
-			c, w, err := ph.execute(sp.c)
-			cost.Add(c)
-			walls = append(walls, w...)
-			return err
+			return e.watch(ph, sp.c, func() error {
+				c, w, err := ph.execute(sp.c)
+				cost.Add(c)
+				walls = append(walls, w...)
+				return err
+			})
 		})
 		if err != nil {
 			return cost, walls, err

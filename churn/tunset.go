@@ -12,7 +12,7 @@ import (
 type tunSet struct{ files []*os.File }
 
 // create makes the interfaces, timing the ioctl(2) of each alone.
-func (t *tunSet) create(links []ns.Link) (rtnl.Cost, error) {
+func (t *tunSet) create(links []ns.Link, witness rtnl.Witness) (rtnl.Cost, error) {
 	var total rtnl.Cost
 	for _, l := range links {
 		file, err := ns.PrepareTun(l)
@@ -20,7 +20,7 @@ func (t *tunSet) create(links []ns.Link) (rtnl.Cost, error) {
 			return total, err
 		}
 		t.files = append(t.files, file)
-		cost, err := ns.AttachTun(file, l)
+		cost, err := ns.AttachTun(file, l, witness)
 		if err != nil {
 			return total, err
 		}

@@ -33,6 +33,10 @@ type Plan struct {
 	Families  []int // 4, 6: whose addresses and routes the checks count
 	Phases    []*Phase
 	Observers []Observer // of this run alone
+	// Watched, where it is not nil, is called before the run with what to call on
+	// timed threads that the workload makes itself, and for phases that share the time
+	// of another.
+	Watched func(Watching)
 	// Elsewhere says that the load is in namespaces of the workload's own: the
 	// record has no trie.
 	Elsewhere bool

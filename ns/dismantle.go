@@ -66,7 +66,7 @@ func NewWatch() (_ *Watch, err error) {
 
 // spare makes a namespace that has a number.
 func (w *Watch) spare(id int32) (*Group, error) {
-	g, _, err := w.home.NewGroup(1, nil)
+	g, _, err := w.home.NewGroup(1, nil, nil)
 	if err != nil {
 		return nil, err
 	}

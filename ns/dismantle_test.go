@@ -24,7 +24,7 @@ func newWatch(t *testing.T) *ns.Watch {
 
 func newGroup(t *testing.T, n *ns.Namespace, count int) *ns.Group {
 	t.Helper()
-	g, cost, err := n.NewGroup(count, nil)
+	g, cost, err := n.NewGroup(count, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestGroupsAreFresh(t *testing.T) {
 		}
 		seen[ino] = true
 		return nil
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestGroupFailure(t *testing.T) {
 			return boom
 		}
 		return nil
-	})
+	}, nil)
 	if g != nil || !errors.Is(err, boom) || made != 3 {
 		t.Errorf("%v, %v after %d", g, err, made)
 	}
@@ -141,7 +141,7 @@ func TestGroupNeedsFiles(t *testing.T) {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := n.NewGroup(int(limit.Cur), func() error { t.Error("a namespace was made"); return errors.New("stop") })
+	_, _, err := n.NewGroup(int(limit.Cur), func() error { t.Error("a namespace was made"); return errors.New("stop") }, nil)
 	var unsupported *ns.UnsupportedError
 	if !errors.As(err, &unsupported) {
 		t.Error(err)
@@ -150,7 +150,7 @@ func TestGroupNeedsFiles(t *testing.T) {
 
 func TestLoop(t *testing.T) {
 	n, _ := netnstest.New(t)
-	cost, err := n.Loop(4, 5)
+	cost, err := n.Loop(4, 5, nil)
 	if err != nil || cost.Calls != 20 || cost.Wall <= 0 || cost.System+cost.User <= 0 {
 		t.Errorf("%+v, %v", cost, err)
 	}

@@ -20,16 +20,23 @@ type Group struct{ files []*os.File }
 
 // NewGroup makes count namespaces, one after the other on a thread that ends in n,
 // and returns what the unshare(2) calls took. prepare, where it is not nil, runs
-// inside each, outside of the clock.
-func (n *Namespace) NewGroup(count int, prepare func() error) (*Group, rtnl.Cost, error) {
+// inside each, outside of the clock. watching, where it is not nil, is called on the
+// thread.
+func (n *Namespace) NewGroup(count int, prepare func() error, watching rtnl.Watching) (*Group, rtnl.Cost, error) {
 	if err := MayHold(count); err != nil {
 		return nil, rtnl.Cost{}, err
 	}
 	g := &Group{}
 	var total rtnl.Cost
-	err := n.onOwnThread(func() error {
+	err := n.onOwnThread(func() (err error) {
 		var watch rtnl.Stopwatch
 		watch.Calibrate()
+		witness, end, err := watching.Begin()
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, end()) }()
+		watch.Watch(witness)
 		for range count {
 			cost, err := unshareNet(&watch)
 			if err != nil {
@@ -88,7 +95,8 @@ func (g *Group) Release() (rtnl.Cost, error) {
 // one lets go the one before, as parallel loops of unshare(1) do. When it returns
 // all have been let go, at different times. The CPU time is that of all threads
 // together; the wall time is from the start of the first to the end of the last.
-func (n *Namespace) Loop(threads, each int) (rtnl.Cost, error) {
+// watching, where it is not nil, is called on each thread.
+func (n *Namespace) Loop(threads, each int, watching rtnl.Watching) (rtnl.Cost, error) {
 	var ready, done sync.WaitGroup
 	start := make(chan struct{})
 	costs, errs := make([]rtnl.Cost, threads), make([]error, threads)
@@ -98,7 +106,13 @@ func (n *Namespace) Loop(threads, each int) (rtnl.Cost, error) {
 			errs[i] = n.onOwnThread(func() (err error) {
 				var watch rtnl.Stopwatch
 				watch.Calibrate()
+				witness, end, err := watching.Begin()
 				ready.Done()
+				if err != nil {
+					return err
+				}
+				defer func() { err = errors.Join(err, end()) }()
+				watch.Watch(witness)
 				<-start
 				for range each {
 					cost, err := unshareNet(&watch)

@@ -21,7 +21,7 @@ func (n *Namespace) OpenTun(l Link) (*os.File, error) {
 		if err != nil {
 			return err
 		}
-		if _, err = AttachTun(file, l); err != nil {
+		if _, err = AttachTun(file, l, nil); err != nil {
 			file.Close()
 		}
 		return err
@@ -46,8 +46,9 @@ func PrepareTun(l Link) (*os.File, error) {
 	return file, nil
 }
 
-// AttachTun creates the interface behind a prepared file: one ioctl(2), timed.
-func AttachTun(file *os.File, l Link) (rtnl.Cost, error) {
+// AttachTun creates the interface behind a prepared file: one ioctl(2), timed. The
+// witness, where it is not nil, is told of it.
+func AttachTun(file *os.File, l Link, witness rtnl.Witness) (rtnl.Cost, error) {
 	request, err := unix.NewIfreq(l.Name)
 	if err != nil {
 		return rtnl.Cost{}, err
@@ -55,6 +56,7 @@ func AttachTun(file *os.File, l Link) (rtnl.Cost, error) {
 	request.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
 	fd := file.Fd()
 	var watch rtnl.Stopwatch
+	watch.Watch(witness)
 	watch.Start()
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, unix.TUNSETIFF, uintptr(unsafe.Pointer(request)))
 	cost := watch.Stop()

@@ -35,7 +35,7 @@ type Group struct {
 type Side struct {
 	Name    string
 	Machine string // kernel, processor and link kind, for people; "" without samples
-	Runs    int    // all runs of the group
+	Runs    int    // all runs of the group, but those that were profiled or traced
 	Samples int    // of these, what may be compared
 	Boots   int    // boots of the samples
 	Partial int    // left out: interrupted
@@ -235,11 +235,15 @@ func (c Comparison) Blind() error {
 
 // newSide counts the runs of a group and returns its samples, each once.
 func newSide(g Group) (Side, []Run) {
-	side := Side{Name: g.Name, Runs: len(g.Runs)}
+	side := Side{Name: g.Name}
 	var samples []Run
 	seen := map[string]bool{}
 	for i := range g.Runs {
 		r := &g.Runs[i]
+		if r.Instrumented() { // it was never meant to tell the times
+			continue
+		}
+		side.Runs++
 		id := r.identity()
 		switch {
 		case r.Partial:

@@ -26,7 +26,7 @@ func stoppedSentences(b block) []string {
 	var out []string
 	for i := range b.runs {
 		r := &b.runs[i]
-		if !r.Partial || !r.Verified {
+		if !r.Partial || !r.Verified || r.Instrumented() {
 			continue
 		}
 		var parts []string

@@ -118,5 +118,11 @@ func growBuffer(fd, force, plain int) (int, error) {
 	return unix.GetsockoptInt(fd, unix.SOL_SOCKET, plain)
 }
 
+// SetWitness has w told of every call from now on, and nobody where it is nil.
+func (c *Conn) SetWitness(w Witness) { c.watch.Watch(w) }
+
+// Witness is who is told of the calls, or nil.
+func (c *Conn) Witness() Witness { return c.watch.witness }
+
 // Close closes the socket.
 func (c *Conn) Close() error { return unix.Close(c.fd) }

@@ -37,7 +37,11 @@ type Stopwatch struct {
 	before, after usage
 	start         time.Time
 	overhead      time.Duration // CPU time that a measurement of nothing shows
+	witness       Witness
 }
+
+// Watch has Stop tell w of every measurement from now on, and nobody where w is nil.
+func (s *Stopwatch) Watch(w Witness) { s.witness = w }
 
 // Calibrate finds out how much CPU time the measurement itself adds, the least of
 // several tries, which Stop then leaves out.
@@ -64,6 +68,9 @@ func (s *Stopwatch) Stop() Cost {
 	s.after.read()
 	cpu := max(0, time.Duration(s.after.cpu.Nano()-s.before.cpu.Nano())-s.overhead)
 	user := min(cpu, time.Duration(s.after.rusage.Utime.Nano()-s.before.rusage.Utime.Nano()))
+	if s.witness != nil {
+		s.witness.Timed(s.start, wall)
+	}
 	return Cost{
 		Calls:               1,
 		Wall:                wall,
@@ -78,6 +85,19 @@ func (s *Stopwatch) Stop() Cost {
 // its clock has stopped.
 type Witness interface {
 	Timed(start time.Time, wall time.Duration)
+}
+
+// A Watching is called on a thread that is about to be measured. The witness, unless
+// it is nil, is for the thread's stopwatches; end is called on the same thread once
+// they have stopped for good.
+type Watching func() (witness Witness, end func() error, err error)
+
+// Begin calls w; nobody watches where it is nil.
+func (w Watching) Begin() (witness Witness, end func() error, err error) {
+	if w == nil {
+		return nil, func() error { return nil }, nil
+	}
+	return w()
 }
 
 // usage is the calling thread's use of the CPU at one moment.

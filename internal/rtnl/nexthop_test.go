@@ -177,7 +177,7 @@ func TestNamespaceIDs(t *testing.T) {
 	if got, err := c.NamespaceIDs(); err != nil || got != 0 {
 		t.Fatalf("%d numbers in a fresh namespace, %v", got, err)
 	}
-	g, _, err := n.NewGroup(3, nil)
+	g, _, err := n.NewGroup(3, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
