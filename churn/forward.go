@@ -53,14 +53,11 @@ func (s *ForwardSpec) Validate() error {
 	switch {
 	case !slices.Contains(results.Paths(), s.Path):
 		return fmt.Errorf("--path %s: must be %s", s.Path, strings.Join(results.Paths(), ", "))
-	case s.FlowCount < 1 || s.FlowCount > packets.MaxFlows:
-		return fmt.Errorf("--flows %d: must be 1 to %d", s.FlowCount, packets.MaxFlows)
-	case s.Burst < 1 || s.Burst > packets.MaxBurst:
-		return fmt.Errorf("--burst %d: must be 1 to %d", s.Burst, packets.MaxBurst)
-	case s.Packets < 0 || s.Packets > MaxPackets:
-		return fmt.Errorf("--packets %d: must be 1 to %d", s.Packets, int64(MaxPackets))
 	case s.Packets > 0 && s.Under != underNone:
 		return fmt.Errorf("--packets: is for --under none; something that churns takes a --duration")
+	}
+	if err := validateInjecting(s.FlowCount, s.Burst, s.Packets, s.Duration); err != nil {
+		return err
 	}
 	l := s.lookup()
 	if s.Packets > 0 {

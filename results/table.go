@@ -35,6 +35,10 @@ func layoutOf(command string) layout {
 		return layout{perTitle: "ns per\nroute", per: perRoute, sentence: flapSentences}
 	case "lookup":
 		return layout{perTitle: "ns per\nop", per: func(p *Phase) int64 { return p.Ops }, sentence: lookupSentences}
+	case "forward":
+		return layout{perTitle: "ns per\nop", per: func(p *Phase) int64 { return p.Ops }, sentence: forwardSentences}
+	case "flood":
+		return layout{perTitle: "ns per\nop", per: func(p *Phase) int64 { return p.Ops }, sentence: floodSentences}
 	case "resize":
 		return layout{perTitle: "ns per\nop", per: func(p *Phase) int64 { return p.Ops }, sentence: resizeSentences}
 	}

@@ -1,0 +1,211 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// A lookupCost is what the lookup of one path costs a packet, both ways: as the
+// difference to packets that are redirected without one, and as the share of profile
+// samples that were in the lookup's functions.
+type lookupCost struct {
+	cell     *cell
+	gaps     Summary // difference of the times from packet to packet, ns
+	cpus     Summary // difference of the CPU times, ns
+	gap      float64 // from packet to packet, ns; what the share is of
+	samples  int64   // of the profiles, 0 without one
+	symbols  []symbolShare
+	inLookup int64 // samples in its functions
+}
+
+// A symbolShare is the samples that found the CPU in one function itself.
+type symbolShare struct {
+	symbol  string
+	samples int64
+}
+
+// share is the part of the samples that n is.
+func (l *lookupCost) share(n int64) float64 { return float64(n) / float64(l.samples) }
+
+// profiled is the time of n samples in each packet's, ns; NaN without a profile.
+func (l *lookupCost) profiled(n int64) float64 {
+	if l.samples == 0 {
+		return math.NaN()
+	}
+	return l.share(n) * l.gap
+}
+
+// lookupPrefixes are how the names of the functions begin that look routes up: those
+// of bpf_fib_lookup (net/core/filter.c), of rules, of the IPv4 trie and of IPv6
+// tables, and of what chooses among next hops.
+func lookupPrefixes() []string {
+	return []string{
+		"bpf_fib_lookup", "bpf_xdp_fib_lookup", "bpf_skb_fib_lookup", "bpf_ipv4_fib_lookup", "bpf_ipv6_fib_lookup", "bpf_fib_set_fwd_params",
+		"fib_", "__fib_", "fib4_", "fib6_", "l3mdev_fib_table", "l3mdev_update_flow", "ip_mtu_from_fib_result", "ip6_mtu_from_fib6",
+		"ip6_pol_route", "rt6_", "find_match", "find_rr_leaf", "__find_rr_leaf", "ip_route_input", "ip6_route_input", "ip6_route_lookup",
+	}
+}
+
+// costs are those of the paths of a group that look up. Profiled runs are no samples,
+// and are among all the runs of the block.
+func (g *forwardGroup) costs(all []Run) []lookupCost {
+	var costs []lookupCost
+	base := g.cell(PathRedirect)
+	for i := range g.cells {
+		c := &g.cells[i]
+		stretch := quietStretch(c.runs)
+		l := lookupCost{cell: c, gap: ofPackets(c.runs, gapOf(stretch)).Median}
+		looksUp := c.path() == PathLookup || c.path() == PathDirect
+		if base != nil && looksUp {
+			l.gaps = differencePackets(c.runs, base.runs, gapOf(stretch))
+			l.cpus = differencePackets(c.runs, base.runs, cpuOf(stretch))
+		}
+		l.profile(all, stretch)
+		if l.gaps.N > 0 || l.inLookup > 0 {
+			costs = append(costs, l)
+		}
+	}
+	return costs
+}
+
+// profile counts the samples of the cell's profiled runs.
+func (l *lookupCost) profile(all []Run, stretch string) {
+	in := map[string]int64{}
+	for i := range all {
+		r := &all[i]
+		if r.Cell != l.cell.name || r.Profile == nil || !r.Verified || r.Partial {
+			continue
+		}
+		for _, p := range r.Profile.Phases {
+			if p.Phase != stretch {
+				continue
+			}
+			l.samples += p.Samples
+			for _, s := range p.Stacks {
+				symbol := s.Frames[strings.LastIndexByte(s.Frames, ';')+1:]
+				if slices.ContainsFunc(lookupPrefixes(), func(prefix string) bool { return strings.HasPrefix(symbol, prefix) }) {
+					in[symbol] += s.Samples
+					l.inLookup += s.Samples
+				}
+			}
+		}
+	}
+	for symbol, n := range in {
+		l.symbols = append(l.symbols, symbolShare{symbol, n})
+	}
+	slices.SortFunc(l.symbols, func(x, y symbolShare) int {
+		return cmp.Or(cmp.Compare(y.samples, x.samples), cmp.Compare(x.symbol, y.symbol))
+	})
+}
+
+// costs writes what a lookup costs, both ways side by side, and below it the
+// functions of the profile.
+func (p *page) costs(b block, groups []forwardGroup) {
+	var costs []lookupCost
+	for _, g := range groups {
+		costs = append(costs, g.costs(b.runs)...)
+	}
+	p.grid(costGrid(costs))
+	p.grid(symbolGrid(costs))
+}
+
+func costGrid(costs []lookupCost) grid {
+	g := grid{columns: []column{
+		{title: "cost of\nthe lookup", left: true},
+		{title: "difference\nof gaps ns"},
+		{title: "95 % interval\nns", drop: 2},
+		{title: "difference\nof CPU ns", drop: 1},
+		{title: "95 % interval\nns", drop: 3},
+		{title: "profile\nshare %"},
+		{title: "share x\ngap ns"},
+	}}
+	intervals := func(of func(*lookupCost) Summary) []string {
+		lows, highs := make([]string, len(costs)), make([]string, len(costs))
+		for i := range costs {
+			if s := of(&costs[i]); s.HasInterval() {
+				lows[i], highs[i] = fixed(s.Lo, 1), fixed(s.Hi, 1)
+			}
+		}
+		return alignPairs(lows, highs)
+	}
+	gaps := intervals(func(l *lookupCost) Summary { return l.gaps })
+	cpus := intervals(func(l *lookupCost) Summary { return l.cpus })
+	for i := range costs {
+		l := &costs[i]
+		share := math.NaN()
+		if l.samples > 0 {
+			share = 100 * l.share(l.inLookup)
+		}
+		g.rows = append(g.rows, []string{
+			plain(l.cell.name), known(l.gaps), gaps[i], known(l.cpus), cpus[i], orBlank(share, 2), orBlank(l.profiled(l.inLookup), 2),
+		})
+	}
+	return g
+}
+
+// known renders a median in ns, or nothing where there is none.
+func known(s Summary) string {
+	if s.N == 0 {
+		return ""
+	}
+	return fixed(s.Median, 1)
+}
+
+// shownSymbols is how many functions of a cell's profile the terminal shows.
+const shownSymbols = 8
+
+func symbolGrid(costs []lookupCost) grid {
+	g := grid{columns: []column{
+		{title: "profile", left: true}, {title: "function", left: true}, {title: "samples", drop: 1}, {title: "share\n%"}, {title: "share x\ngap ns"},
+	}}
+	for i := range costs {
+		l := &costs[i]
+		row := func(name string, n int64) {
+			g.rows = append(g.rows, []string{plain(l.cell.name), plain(name), fmt.Sprint(n), fixed(100*l.share(n), 2), fixed(l.profiled(n), 2)})
+		}
+		if l.samples == 0 {
+			continue
+		}
+		rest := l.inLookup
+		for _, s := range l.symbols[:min(len(l.symbols), shownSymbols)] {
+			row(s.symbol, s.samples)
+			rest -= s.samples
+		}
+		if rest > 0 {
+			row("other functions of the lookup", rest)
+		}
+		row("all of the lookup", l.inLookup)
+	}
+	return g
+}
+
+// costSentence states the cost as the difference, where it was measured.
+func (g *forwardGroup) costSentence() string {
+	var texts []string
+	base := g.cell(PathRedirect)
+	if base == nil {
+		return ""
+	}
+	for _, path := range []string{PathLookup, PathDirect} {
+		c := g.cell(path)
+		if c == nil {
+			continue
+		}
+		s := differencePackets(c.runs, base.runs, gapOf(quietStretch(c.runs)))
+		if s.N == 0 {
+			continue
+		}
+		note := ""
+		if !s.HasInterval() {
+			note = sampleSize(s.N, boots(c.runs))
+		}
+		texts = append(texts, fmt.Sprintf("%s %s", path, figure(s, "", note)))
+	}
+	if texts == nil {
+		return ""
+	}
+	return " A lookup costs a packet, as the difference to " + PathRedirect + ": " + strings.Join(texts, ", ") + "."
+}
