@@ -138,7 +138,7 @@ func (f *Flapper) run(c *rtnl.Conn, stop <-chan struct{}) (err error) {
 
 // watch has both kinds of calls told of: the first in whose phase the flapper works,
 // and the second, which shares its time.
-func (f *Flapper) watch(c *rtnl.Conn) (end func() error, err error) {
+func (f *Flapper) watch(c *rtnl.Conn) (func() error, error) {
 	if f.watching == nil {
 		return func() error { return nil }, nil
 	}

@@ -64,6 +64,7 @@ func (a *asker) one(t *turn, asked int64) (answered int64, err error) {
 	}
 	err = a.probe.Ask(a.key)
 	answered = t.clock.now()
+	t.tell(asked, answered)
 	if err != nil {
 		return answered, fmt.Errorf("lookup of %s: %w", a.keys.At(a.key), err)
 	}

@@ -24,7 +24,9 @@ func (b *burster) turn(t *turn) error {
 		if err := b.probe.Burst(*burst, t.blank); err != nil {
 			return err
 		}
-		took := max(1, t.clock.now()-start)
+		end := t.clock.now()
+		t.tell(start, end)
+		took := max(1, end-start)
 		*burst = int(min(max(int64(*burst)*burstTime/took, 64), int64(*burst)*2, maxBurst))
 	}
 	times := t.sheet.times[t.column()]
@@ -46,9 +48,16 @@ func (b *burster) paced(t *turn) error {
 		if t.over(due) {
 			return nil
 		}
+		var asked int64
+		if t.witness != nil {
+			asked = t.clock.now()
+		}
 		ns, err := b.probe.One(t.blank)
 		if err != nil {
 			return err
+		}
+		if t.witness != nil {
+			t.tell(asked, t.clock.now())
 		}
 		t.record(ns + late)
 		t.note(late)

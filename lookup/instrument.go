@@ -3,9 +3,11 @@ package lookup
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	hdrhistogram "github.com/HdrHistogram/hdrhistogram-go"
 
+	"fibchurn/internal/rtnl"
 	"fibchurn/ns"
 )
 
@@ -29,6 +31,15 @@ type turn struct {
 	phase *phase
 	blank bool // calibrate
 	sheet *sheet
+
+	witness rtnl.Witness // nil: nobody watches
+}
+
+// tell tells the witness of a lookup or a call.
+func (t *turn) tell(start, end int64) {
+	if t.witness != nil {
+		t.witness.Timed(t.clock.at(start), time.Duration(end-start))
+	}
 }
 
 // over reports whether a request that is due at a time falls outside the turn. One

@@ -20,6 +20,7 @@ type reader struct {
 	checked     []int64      // answers, by instrument
 	wrong       []int64
 	first       *WrongAnswerError
+	watched     watched
 }
 
 func newReader(s *Sampler, cpu int) *reader {
@@ -50,7 +51,7 @@ func (r *reader) run() {
 		runtime.UnlockOSThread()
 		return
 	}
-	if err := r.live(); err != nil {
+	if err := r.follow(); err != nil {
 		r.s.fail(err)
 	}
 	r.s.leave(r.close())
@@ -62,6 +63,9 @@ func (r *reader) live() error {
 		return err
 	}
 	for opened := false; ; {
+		if err := r.rest(); err != nil {
+			return err
+		}
 		phase := r.s.await()
 		if phase == nil {
 			return nil
@@ -72,6 +76,9 @@ func (r *reader) live() error {
 			}
 			opened = true
 			r.s.ready()
+		}
+		if err := r.watch(phase); err != nil {
+			return err
 		}
 		if err := r.round(phase); err != nil {
 			return err
@@ -168,6 +175,9 @@ func (r *reader) round(p *phase) error {
 // turn gives one instrument the thread, and then checks what it was answered.
 func (r *reader) turn(instrument instrument, i int, p *phase, blank bool) error {
 	t := turn{clock: &r.s.clock, phase: p, blank: blank, sheet: r.sheets[i][p.stretch]}
+	if !blank {
+		t.witness = r.watched.witness
+	}
 	length, least := int64(lookTurn), int64(4) // lookups that a turn has room for
 	if blank {
 		length, least = blankTurn, 1

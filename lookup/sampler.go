@@ -35,10 +35,11 @@ func stretches() []string { return []string{Rest, Before, During, After} }
 // With several probes, a reader takes turns of a few ms: each probe's rate is that
 // of its turns.
 type Sampler struct {
-	spec   Spec
-	kinds  []kind
-	keys   *Keys
-	oracle *Oracle
+	spec     Spec
+	watching Watching // nil: nobody watches
+	kinds    []kind
+	keys     *Keys
+	oracle   *Oracle
 
 	clock   clock
 	netns   *os.File

@@ -21,7 +21,7 @@ func measureFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "json", Aliases: []string{"j"}, Usage: "print the JSON lines instead of the table"},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress and no notes on stderr"},
 		&cli.StringFlag{Name: "color", Value: "auto", Usage: "auto, always or never; NO_COLOR is honoured"},
-	}, syncMemFlags()...)
+	}, slices.Concat(syncMemFlags(), profileFlags())...)
 }
 
 // A measure holds the values of measureFlags.
@@ -35,6 +35,7 @@ type measure struct {
 	histogram    bool             // draw those of lookups
 	syncMem      int              // bytes, 0: as it is
 	observers    []churn.Observer // of every run
+	profile      profileSpec
 }
 
 func measureOf(c *cli.Context) (*measure, error) {
@@ -49,6 +50,9 @@ func measureOf(c *cli.Context) (*measure, error) {
 	}
 	var err error
 	if m.syncMem, err = syncMemOf(c); err != nil {
+		return nil, err
+	}
+	if m.profile, err = profileSpecOf(c); err != nil {
 		return nil, err
 	}
 	if at(c, "4").Bool("4") {

@@ -56,12 +56,16 @@ func (p *program) measure(m *measure, kind string, cells func(kind string) []chu
 		env.FibSyncMem = inheritedSyncMem(os.Getenv)
 	}
 
+	instruments, doubts, err := p.instruments(m)
+	if err != nil {
+		return err
+	}
 	stop, abort, releaseSignals := interrupts(p.stderr, m.quiet)
 	defer releaseSignals()
 	bar := newProgress(p.stderr, m.quiet)
 	session := churn.Session{
-		Runner: &churn.Runner{Environment: env, Boot: machine.Boot(), Observers: append(m.observers, &loadWatch{environment: machine.Warnings(env)})},
-		Cells:  workloads, Runs: m.runs, Warmup: m.warmup, Seed: m.seed,
+		Runner: &churn.Runner{Environment: env, Boot: machine.Boot(), Observers: append(m.observers, &loadWatch{environment: append(machine.Warnings(env), doubts...)})},
+		Cells:  workloads, Instruments: instruments, Runs: m.runs, Warmup: m.warmup, Seed: m.seed,
 		Emit: out.emit, Progress: bar.show,
 	}
 	err = session.Measure(stop, abort)

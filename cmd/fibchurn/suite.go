@@ -72,7 +72,7 @@ func suiteSessionOf(c *cli.Context, names []string) (*suiteSession, error) {
 	default:
 		return nil, usageErrorf("suite: unexpected argument %q", names[1])
 	}
-	for _, name := range []string{"runs", "warmup", "seed", "4", "6", "sync-mem"} {
+	for _, name := range []string{"runs", "warmup", "seed", "4", "6", "sync-mem", "profile", "profile-hz", "profile-scope"} {
 		if at(c, name).IsSet(name) {
 			return nil, usageErrorf("--%s is for the lines of a suite, not for all of it", name)
 		}

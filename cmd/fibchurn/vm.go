@@ -81,7 +81,7 @@ func vmSessionOf(c *cli.Context) (*vmSession, error) {
 		boots: int(*c.Generic("boots").(*count)), console: c.String("console"), command: c.Args().Slice(),
 		measure: m, machines: map[string]vm.Machine{}, said: map[string]bool{},
 	}
-	for _, name := range []string{"runs", "warmup", "seed", "4", "6"} {
+	for _, name := range []string{"runs", "warmup", "seed", "4", "6", "profile", "profile-hz", "profile-scope"} {
 		if at(c, name) != c {
 			return nil, usageErrorf("--%s is for the command in the guest; give it after the --", name)
 		}
