@@ -117,7 +117,10 @@ func (s *FloodSpec) Plan() (*Plan, error) {
 		Name: "flood", Timed: f.flood, After: f.record,
 		Check: func(*Inventory) []results.Check { return f.checks },
 	})
-	return &Plan{Configure: f.configure, Families: s.Families, Phases: phases, Close: f.close}, nil
+	return &Plan{
+		Configure: f.configure, Families: s.Families, Phases: phases, Close: f.close,
+		Elsewhere: true, // what matters are rules and not tables, which have a handful of routes
+	}, nil
 }
 
 // A flooding is one run of flood.

@@ -84,14 +84,12 @@ func floodSentences(b block) []string {
 		if !ok || rate.N == 0 {
 			continue
 		}
-		note := ""
-		if !each.HasInterval() {
-			note = sampleSize(each.N, boots(c.runs))
-		}
-		text := fmt.Sprintf("IPv%d, %s: %s SYN cookies a second on one CPU, one in %s.", s.Families[0], count(s.Rules, "rule", "rules"), millions(rate.Median), figure(each, "", note))
+		text := fmt.Sprintf("IPv%d, %s: %s SYN cookies a second on one CPU, one in %s%s.", s.Families[0], count(s.Rules, "rule", "rules"),
+			millions(rate.Median), packetsText(each, c), cpuText(ofPackets(c.runs, cookieCPU), c))
 		if base, rules := fewestRules(b, s); base != nil {
 			if d := differencePackets(c.runs, base.runs, cookieGap); d.HasInterval() {
-				text += fmt.Sprintf(" Against %s that is a difference of %s.", count(rules, "rule", "rules"), figure(d, "", ""))
+				text += fmt.Sprintf(" Against %s that is a difference of %s%s.", count(rules, "rule", "rules"), figure(d, "", ""),
+					cpuText(differencePackets(c.runs, base.runs, cookieCPU), c))
 			}
 		}
 		out = append(out, text)

@@ -15,7 +15,7 @@ type lookupCost struct {
 	cell     *cell
 	gaps     Summary // difference of the times from packet to packet, ns
 	cpus     Summary // difference of the CPU times, ns
-	gap      float64 // from packet to packet, ns; what the share is of
+	gap, cpu float64 // from packet to packet, and CPU time of one, ns: what the share is of
 	samples  int64   // of the profiles, 0 without one
 	symbols  []symbolShare
 	inLookup int64 // samples in its functions
@@ -30,12 +30,12 @@ type symbolShare struct {
 // share is the part of the samples that n is.
 func (l *lookupCost) share(n int64) float64 { return float64(n) / float64(l.samples) }
 
-// profiled is the time of n samples in each packet's, ns; NaN without a profile.
-func (l *lookupCost) profiled(n int64) float64 {
+// profiled is the time of n samples in a packet's, ns; NaN without a profile.
+func (l *lookupCost) profiled(n int64, packet float64) float64 {
 	if l.samples == 0 {
 		return math.NaN()
 	}
-	return l.share(n) * l.gap
+	return l.share(n) * packet
 }
 
 // lookupPrefixes are how the names of the functions begin that look routes up: those
@@ -44,7 +44,8 @@ func (l *lookupCost) profiled(n int64) float64 {
 func lookupPrefixes() []string {
 	return []string{
 		"bpf_fib_lookup", "bpf_xdp_fib_lookup", "bpf_skb_fib_lookup", "bpf_ipv4_fib_lookup", "bpf_ipv6_fib_lookup", "bpf_fib_set_fwd_params",
-		"fib_", "__fib_", "fib4_", "fib6_", "l3mdev_fib_table", "l3mdev_update_flow", "ip_mtu_from_fib_result", "ip6_mtu_from_fib6",
+		"fib_table_lookup", "fib_get_table", "fib_lookup", "fib_select_", "fib_rules_lookup", "fib_validate_source", "__fib_validate_source",
+		"fib4_rule", "fib6_", "__fib6_", "l3mdev_fib_table", "l3mdev_update_flow", "ip_mtu_from_fib_result", "ip6_mtu_from_fib6",
 		"ip6_pol_route", "rt6_", "find_match", "find_rr_leaf", "__find_rr_leaf", "ip_route_input", "ip6_route_input", "ip6_route_lookup",
 	}
 }
@@ -57,9 +58,11 @@ func (g *forwardGroup) costs(all []Run) []lookupCost {
 	for i := range g.cells {
 		c := &g.cells[i]
 		stretch := quietStretch(c.runs)
-		l := lookupCost{cell: c, gap: ofPackets(c.runs, gapOf(stretch)).Median}
-		looksUp := c.path() == PathLookup || c.path() == PathDirect
-		if base != nil && looksUp {
+		if c.path() == PathRedirect {
+			continue
+		}
+		l := lookupCost{cell: c, gap: ofPackets(c.runs, gapOf(stretch)).Median, cpu: ofPackets(c.runs, cpuOf(stretch)).Median}
+		if base != nil && c.path() != PathStack {
 			l.gaps = differencePackets(c.runs, base.runs, gapOf(stretch))
 			l.cpus = differencePackets(c.runs, base.runs, cpuOf(stretch))
 		}
@@ -121,7 +124,12 @@ func costGrid(costs []lookupCost) grid {
 		{title: "95 % interval\nns", drop: 3},
 		{title: "profile\nshare %"},
 		{title: "share x\ngap ns"},
+		{title: "share x\nCPU ns", drop: 4},
 	}}
+	profiled := slices.ContainsFunc(costs, func(l lookupCost) bool { return l.samples > 0 })
+	if !profiled {
+		g.columns = g.columns[:len(g.columns)-3]
+	}
 	intervals := func(of func(*lookupCost) Summary) []string {
 		lows, highs := make([]string, len(costs)), make([]string, len(costs))
 		for i := range costs {
@@ -139,9 +147,11 @@ func costGrid(costs []lookupCost) grid {
 		if l.samples > 0 {
 			share = 100 * l.share(l.inLookup)
 		}
-		g.rows = append(g.rows, []string{
-			plain(l.cell.name), known(l.gaps), gaps[i], known(l.cpus), cpus[i], orBlank(share, 2), orBlank(l.profiled(l.inLookup), 2),
-		})
+		row := []string{plain(l.cell.name), known(l.gaps), gaps[i], known(l.cpus), cpus[i]}
+		if profiled {
+			row = append(row, orBlank(share, 2), orBlank(l.profiled(l.inLookup, l.gap), 2), orBlank(l.profiled(l.inLookup, l.cpu), 2))
+		}
+		g.rows = append(g.rows, row)
 	}
 	return g
 }
@@ -159,12 +169,12 @@ const shownSymbols = 8
 
 func symbolGrid(costs []lookupCost) grid {
 	g := grid{columns: []column{
-		{title: "profile", left: true}, {title: "function", left: true}, {title: "samples", drop: 1}, {title: "share\n%"}, {title: "share x\ngap ns"},
+		{title: "profile", left: true}, {title: "function", left: true}, {title: "samples", drop: 1}, {title: "share\n%"}, {title: "share x\ngap ns"}, {title: "share x\nCPU ns", drop: 2},
 	}}
 	for i := range costs {
 		l := &costs[i]
 		row := func(name string, n int64) {
-			g.rows = append(g.rows, []string{plain(l.cell.name), plain(name), fmt.Sprint(n), fixed(100*l.share(n), 2), fixed(l.profiled(n), 2)})
+			g.rows = append(g.rows, []string{plain(l.cell.name), plain(name), fmt.Sprint(n), fixed(100*l.share(n), 2), orBlank(l.profiled(n, l.gap), 2), orBlank(l.profiled(n, l.cpu), 2)})
 		}
 		if l.samples == 0 {
 			continue
@@ -194,18 +204,32 @@ func (g *forwardGroup) costSentence() string {
 		if c == nil {
 			continue
 		}
-		s := differencePackets(c.runs, base.runs, gapOf(quietStretch(c.runs)))
+		stretch := quietStretch(c.runs)
+		s := differencePackets(c.runs, base.runs, gapOf(stretch))
 		if s.N == 0 {
 			continue
 		}
-		note := ""
-		if !s.HasInterval() {
-			note = sampleSize(s.N, boots(c.runs))
-		}
-		texts = append(texts, fmt.Sprintf("%s %s", path, figure(s, "", note)))
+		texts = append(texts, path+" "+packetsText(s, c)+cpuText(differencePackets(c.runs, base.runs, cpuOf(stretch)), c))
 	}
 	if texts == nil {
 		return ""
 	}
-	return " A lookup costs a packet, as the difference to " + PathRedirect + ": " + strings.Join(texts, ", ") + "."
+	return " A lookup costs a packet, as the difference to " + PathRedirect + ": " + strings.Join(texts, "; ") + "."
+}
+
+// packetsText is a time of packets with its interval, or the size of the sample.
+func packetsText(s Summary, c *cell) string {
+	note := ""
+	if !s.HasInterval() {
+		note = sampleSize(s.N, boots(c.runs))
+	}
+	return figure(s, "", note)
+}
+
+// cpuText adds what it is in CPU time, which other work on the CPU leaves alone.
+func cpuText(s Summary, c *cell) string {
+	if s.N == 0 {
+		return ""
+	}
+	return ", in CPU time " + packetsText(s, c)
 }
