@@ -13,17 +13,17 @@ import (
 
 // A sight is all counts of a run of forward at one moment.
 type sight struct {
-	frames            int64
-	refused           map[string]int64
-	good, wrong, back int64
-	counters          packets.Counters
+	frames      int64
+	refused     map[string]int64
+	good, wrong int64
+	counters    packets.Counters
 }
 
 // look takes them, on the namespace's thread.
 func (b *forwarding) look() (s sight, err error) {
 	s = sight{
 		frames: b.injector.Frames(), refused: b.injector.Refused(),
-		good: b.sink.Good(), wrong: b.sink.Wrong(), back: b.back.Good() + b.back.Wrong() + b.back.Other(),
+		good: b.sink.Good(), wrong: b.sink.Wrong(),
 	}
 	s.counters, err = packets.CountersHere()
 	return s, err
@@ -44,7 +44,19 @@ func stackDrops(family int) []string {
 	}
 }
 
-// received and sent on are how many packets the stack says it took and forwarded.
+// stackErrors counts the ICMP errors that the stack sent.
+func stackErrors(family int, grown packets.Counters) (n int64) {
+	names := []string{"Icmp OutDestUnreachs", "Icmp OutTimeExcds", "Icmp OutParmProbs", "Icmp OutRedirects"}
+	if family == 6 {
+		names = []string{"Icmp6OutDestUnreachs", "Icmp6OutPktTooBigs", "Icmp6OutTimeExcds", "Icmp6OutParmProblems", "Icmp6OutRedirects"}
+	}
+	for _, name := range names {
+		n += grown[name]
+	}
+	return n
+}
+
+// stackCounters are how many packets the stack says it took and forwarded.
 func stackCounters(family int) (received, forwarded string) {
 	if family == 6 {
 		return "Ip6InReceives", "Ip6OutForwDatagrams"
@@ -97,7 +109,7 @@ func (b *forwarding) account(name string, wall time.Duration, before sight) erro
 		}
 		f = results.Forwarding{
 			Stretch: name, Injected: after.frames - before.frames, Forwarded: after.good - before.good,
-			Drops: b.drops(before, after), Errors: after.back - before.back, Wall: wall.Nanoseconds(),
+			Drops: b.drops(before, after), Errors: stackErrors(b.spec.Families[0], after.counters.Since(before.counters)), Wall: wall.Nanoseconds(),
 		}
 		if f.Injected == f.Forwarded+f.Dropped() || time.Now().After(deadline) {
 			break
@@ -109,6 +121,9 @@ func (b *forwarding) account(name string, wall time.Duration, before sight) erro
 	}
 	check("forwarded or dropped for a reason", f.Injected, f.Forwarded+f.Dropped())
 	check("forwarded with a wrong header", 0, after.wrong-before.wrong)
+	if f.Forwarded == 0 {
+		check("forwarded", f.Injected, 0)
+	}
 	if b.spec.Path == results.PathStack {
 		received, forwarded := stackCounters(b.spec.Families[0])
 		grown := after.counters.Since(before.counters)

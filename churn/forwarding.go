@@ -3,8 +3,10 @@ package churn
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
+	"os"
 	"runtime"
 	"time"
 
@@ -52,8 +54,15 @@ func (b *forwarding) configure(n *ns.Namespace) error {
 	return routerSysctls(n, b.spec.Families[0])
 }
 
-// address gives the links their addresses.
+// address gives the links their addresses. Their other ends, where only frames are
+// counted, do without IPv6, which would send reports of its own.
 func (b *forwarding) address(c *rtnl.Conn) (rtnl.Cost, error) {
+	for i := range 2 {
+		path := "/proc/sys/net/ipv6/conf/" + ns.NewLink("", i).Name + "p/disable_ipv6"
+		if err := os.WriteFile(path, []byte("1"), 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return rtnl.Cost{}, fmt.Errorf("take IPv6 from the other ends of the links: %w", err)
+		}
+	}
 	return rtnl.Cost{}, request(c, "set link addresses", func(r *rtnl.Batch) error {
 		if err := r.SetHardware(LookupOut(), outAddress()); err != nil {
 			return err

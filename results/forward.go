@@ -30,8 +30,7 @@ type Forwarding struct {
 	Injected  int64  `json:"injected"`
 	Forwarded int64  `json:"forwarded"` // arrived at the other end, as a router sends them on
 	Drops     []Drop `json:"drops,omitempty"`
-	// Errors is the ICMP errors and other packets that went back to where packets
-	// come from.
+	// Errors is the ICMP errors that were sent to where packets come from.
 	Errors int64 `json:"errors,omitempty"`
 	// Wall is of the calls that injected, ns: the kernel does all the work within, but
 	// for what it leaves to ksoftirqd, which takes the same CPU.

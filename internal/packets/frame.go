@@ -190,6 +190,21 @@ func (f *frame) flow(to []byte, i int, address netip.Addr) {
 	big.PutUint16(to[flowChecksum:], sum)
 }
 
+// fill makes the frame that of a flow that flow has written, the first.
+func (f *frame) fill(flow []byte) {
+	size := 4
+	if f.ipv6 {
+		size = 16
+	} else {
+		copy(f.bytes[ipv4Checksum:], flow[flowHeader:][:2])
+	}
+	copy(f.bytes[f.flowAt:], flow[flowAddress:][:size])
+	copy(f.bytes[f.checksumAt():], flow[flowChecksum:][:2])
+	if f.protocol == protocolTCP {
+		copy(f.bytes[f.transport():], flow[flowPort:][:2])
+	}
+}
+
 // checksum is the Internet checksum (RFC 1071) of b and what was added up before.
 func checksum(sum int, b []byte) uint16 {
 	sum = add(sum, b)

@@ -101,6 +101,7 @@ func (i *Injector) open(flows []netip.Addr, burst int) (err error) {
 	for n, address := range flows {
 		i.frame.flow(i.flows.Bytes()[n*flowBytes:], n, address)
 	}
+	i.frame.fill(i.flows.Bytes())
 	if i.state, err = bpf.NewArea("state", 8*stateWords); err != nil {
 		return err
 	}
