@@ -157,10 +157,11 @@ func (p *program) write() asm.Instructions {
 	return out
 }
 
-// constants writes bytes, in words, to the frame.
+// constants writes bytes to the frame, two at a time: the Ethernet header is aligned
+// to no more where the kernel heeds alignment (NET_IP_ALIGN).
 func (p *program) constants(at int, b []byte) (out asm.Instructions) {
-	for i := 0; i < len(b); i += 4 {
-		out = append(out, asm.StoreImm(asm.R7, int16(at+i), int64(int32(binary.NativeEndian.Uint32(b[i:]))), asm.Word))
+	for i := 0; i < len(b); i += 2 {
+		out = append(out, asm.StoreImm(asm.R7, int16(at+i), int64(binary.NativeEndian.Uint16(b[i:])), asm.Half))
 	}
 	return out
 }

@@ -92,7 +92,7 @@ func (p *sinkProgram) assemble() asm.Instructions {
 	f, native := p.frame, binary.NativeEndian
 	typ := int32(native.Uint16(f.bytes[ethernetType:]))
 	mark := int32(payloadMark)
-	next := int32(native.Uint32(p.next))
+	next := [2]int32{int32(native.Uint16(p.next)), int32(native.Uint16(p.next[2:]))}
 	ttl := int16(ipv4TTL)
 	if f.ipv6 {
 		ttl = ipv6Hops
@@ -110,8 +110,10 @@ func (p *sinkProgram) assemble() asm.Instructions {
 		asm.LoadMem(asm.R1, asm.R7, int16(f.payload()), asm.Word),
 		asm.JNE.Imm32(asm.R1, mark, "count"),
 		asm.Mov.Imm(asm.R4, 8*sinkWrong),
-		asm.LoadMem(asm.R1, asm.R7, 0, asm.Word),
-		asm.JNE.Imm32(asm.R1, next, "count"),
+		asm.LoadMem(asm.R1, asm.R7, 0, asm.Half),
+		asm.JNE.Imm(asm.R1, next[0], "count"),
+		asm.LoadMem(asm.R1, asm.R7, 2, asm.Half),
+		asm.JNE.Imm(asm.R1, next[1], "count"),
 		asm.LoadMem(asm.R1, asm.R7, ttl, asm.Byte),
 		asm.JNE.Imm(asm.R1, sentTTL-1, "count"),
 		asm.LoadMem(asm.R1, asm.R7, int16(f.payload()+4), asm.Word),
