@@ -164,6 +164,10 @@ func (f *frame) flow(to []byte, i int, address netip.Addr) {
 	big, frame := binary.BigEndian, slices.Clone(f.bytes)
 	copy(to[flowAddress:], address.AsSlice())
 	copy(frame[f.flowAt:], address.AsSlice())
+	clear(frame[f.checksumAt():][:2])
+	if !f.ipv6 {
+		clear(frame[ipv4Checksum:][:2])
+	}
 	segment := frame[f.transport():]
 	if f.protocol == protocolTCP {
 		port := uint16(lowestPort + i%ports)
