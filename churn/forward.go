@@ -53,6 +53,8 @@ func (s *ForwardSpec) Validate() error {
 	switch {
 	case !slices.Contains(results.Paths(), s.Path):
 		return fmt.Errorf("--path %s: must be %s", s.Path, strings.Join(results.Paths(), ", "))
+	case s.Count < 1:
+		return fmt.Errorf("--count %d: must be at least 1", s.Count)
 	case s.Packets > 0 && s.Under != underNone:
 		return fmt.Errorf("--packets: is for --under none; something that churns takes a --duration")
 	}

@@ -27,16 +27,16 @@ type symbolShare struct {
 	samples int64
 }
 
-// share is the part of the samples that n is.
-func (l *lookupCost) share(n int64) float64 { return float64(n) / float64(l.samples) }
-
-// profiled is the time of n samples in a packet's, ns; NaN without a profile.
-func (l *lookupCost) profiled(n int64, packet float64) float64 {
+// share is the part of the samples that n is; NaN without a profile.
+func (l *lookupCost) share(n int64) float64 {
 	if l.samples == 0 {
 		return math.NaN()
 	}
-	return l.share(n) * packet
+	return float64(n) / float64(l.samples)
 }
+
+// profiled is the time of n samples in a packet's, ns.
+func (l *lookupCost) profiled(n int64, packet float64) float64 { return l.share(n) * packet }
 
 // lookupPrefixes are how the names of the functions begin that look routes up: those
 // of bpf_fib_lookup (net/core/filter.c), of rules, of the IPv4 trie and of IPv6
@@ -115,45 +115,48 @@ func (p *page) costs(b block, groups []forwardGroup) {
 	p.grid(symbolGrid(costs))
 }
 
+// costGrid leaves out the columns that no cell has a figure for.
 func costGrid(costs []lookupCost) grid {
-	g := grid{columns: []column{
-		{title: "cost of\nthe lookup", left: true},
-		{title: "difference\nof gaps ns"},
-		{title: "95 % interval\nns", drop: 2},
-		{title: "difference\nof CPU ns", drop: 1},
-		{title: "95 % interval\nns", drop: 3},
-		{title: "profile\nshare %"},
-		{title: "share x\ngap ns"},
-		{title: "share x\nCPU ns", drop: 4},
-	}}
-	profiled := slices.ContainsFunc(costs, func(l lookupCost) bool { return l.samples > 0 })
-	if !profiled {
-		g.columns = g.columns[:len(g.columns)-3]
+	has := func(f func(*lookupCost) bool) bool {
+		return slices.ContainsFunc(costs, func(l lookupCost) bool { return f(&l) })
 	}
-	intervals := func(of func(*lookupCost) Summary) []string {
-		lows, highs := make([]string, len(costs)), make([]string, len(costs))
+	columns := []struct {
+		column
+		shown bool
+		text  func(*lookupCost) string
+	}{
+		{column{title: "cost of\nthe lookup", left: true}, true, func(l *lookupCost) string { return plain(l.cell.name) }},
+		{column{title: "difference\nof gaps ns"}, has(hasGaps), func(l *lookupCost) string { return known(l.gaps) }},
+		{column{title: "95 % interval\nns", drop: 2}, has(hasGaps), func(l *lookupCost) string { return interval(l.gaps) }},
+		{column{title: "difference\nof CPU ns", drop: 1}, has(hasCPUs), func(l *lookupCost) string { return known(l.cpus) }},
+		{column{title: "95 % interval\nns", drop: 3}, has(hasCPUs), func(l *lookupCost) string { return interval(l.cpus) }},
+		{column{title: "profile\nshare %"}, has(hasProfile), func(l *lookupCost) string { return orBlank(100*l.share(l.inLookup), 2) }},
+		{column{title: "share x\ngap ns"}, has(hasProfile), func(l *lookupCost) string { return orBlank(l.profiled(l.inLookup, l.gap), 2) }},
+		{column{title: "share x\nCPU ns", drop: 4}, has(hasProfile), func(l *lookupCost) string { return orBlank(l.profiled(l.inLookup, l.cpu), 2) }},
+	}
+	g := grid{rows: make([][]string, len(costs))}
+	for _, c := range columns {
+		if !c.shown {
+			continue
+		}
+		g.columns = append(g.columns, c.column)
 		for i := range costs {
-			if s := of(&costs[i]); s.HasInterval() {
-				lows[i], highs[i] = fixed(s.Lo, 1), fixed(s.Hi, 1)
-			}
+			g.rows[i] = append(g.rows[i], c.text(&costs[i]))
 		}
-		return alignPairs(lows, highs)
-	}
-	gaps := intervals(func(l *lookupCost) Summary { return l.gaps })
-	cpus := intervals(func(l *lookupCost) Summary { return l.cpus })
-	for i := range costs {
-		l := &costs[i]
-		share := math.NaN()
-		if l.samples > 0 {
-			share = 100 * l.share(l.inLookup)
-		}
-		row := []string{plain(l.cell.name), known(l.gaps), gaps[i], known(l.cpus), cpus[i]}
-		if profiled {
-			row = append(row, orBlank(share, 2), orBlank(l.profiled(l.inLookup, l.gap), 2), orBlank(l.profiled(l.inLookup, l.cpu), 2))
-		}
-		g.rows = append(g.rows, row)
 	}
 	return g
+}
+
+func hasGaps(l *lookupCost) bool    { return l.gaps.N > 0 }
+func hasCPUs(l *lookupCost) bool    { return l.cpus.N > 0 }
+func hasProfile(l *lookupCost) bool { return l.samples > 0 }
+
+// interval renders that of a time in ns.
+func interval(s Summary) string {
+	if !s.HasInterval() {
+		return "-"
+	}
+	return fixed(s.Lo, 1) + " to " + fixed(s.Hi, 1)
 }
 
 // known renders a median in ns, or nothing where there is none.
