@@ -137,6 +137,15 @@ func TestPacketsRootless(t *testing.T) {
 	}
 }
 
+// On a kernel without veths nothing can be forwarded: exit 4.
+func TestVMPacketsUnsupported(t *testing.T) {
+	image := vmtest.Kernel(t, vmtest.UML)
+	code, _, stderr := execute(t, false, append([]string{"vm", "-q", "-j", "--kernel", image + "=k", "--modules", fewModules(t), "--"}, forwardArgs()[:len(forwardArgs())-1]...)...)
+	if code != exitUnsupported || !strings.Contains(stderr, "an interface of kind veth") {
+		t.Errorf("exit %d, want %d and what is missing: %s", code, exitUnsupported, stderr)
+	}
+}
+
 // Other kernels, emulated and in user mode, forward and answer too.
 func TestVMPackets(t *testing.T) {
 	args := []string{"vm", "--accel", "tcg", "-j", "-q"}
