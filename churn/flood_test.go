@@ -80,9 +80,7 @@ func TestFloodChecks(t *testing.T) {
 					all[name] = n
 				}
 			}
-			cost := phaseCost{}.Cost
-			cost.Requests = 10
-			f.account(cost, all)
+			f.account(10, time.Second, all)
 			for _, c := range f.checks {
 				if !c.OK() {
 					names = append(names, c.Name)

@@ -132,24 +132,25 @@ func (f *flooding) flood(c *rtnl.Conn) (cost rtnl.Cost, err error) {
 	if err != nil {
 		return cost, err
 	}
-	if cost, err = f.inject(c.Witness()); err != nil {
+	cost, took, err := f.inject(c.Witness())
+	if err != nil {
 		return cost, err
 	}
 	after, err := packets.CountersHere()
 	if err != nil {
 		return cost, err
 	}
-	f.account(cost, after.Since(before))
+	f.account(cost.Requests, took, after.Since(before))
 	return cost, nil
 }
 
 // account says where every SYN went: into a cookie, or where the kernel counts those
 // that it drops. All of it happens inside the calls.
-func (f *flooding) account(cost rtnl.Cost, grown packets.Counters) {
+func (f *flooding) account(injected int64, took time.Duration, grown packets.Counters) {
 	s, family := f.spec, f.spec.Families[0]
 	f.result = results.Flood{
 		Family: family, Flows: f.flows, Burst: s.Burst, CPU: f.cpu,
-		Injected: cost.Requests, Cookies: grown["TcpExt SyncookiesSent"], Wall: cost.Wall.Nanoseconds(),
+		Injected: injected, Cookies: grown["TcpExt SyncookiesSent"], Wall: took.Nanoseconds(),
 	}
 	device := floodLink().Name
 	received, _ := stackCounters(family)

@@ -220,10 +220,11 @@ func (b *forwarding) stretch(name string) func(*rtnl.Conn) (rtnl.Cost, error) {
 		if err != nil {
 			return cost, err
 		}
-		if cost, err = b.inject(c.Witness()); err != nil {
+		cost, took, err := b.inject(c.Witness())
+		if err != nil {
 			return cost, err
 		}
-		return cost, b.account(name, cost.Wall, before)
+		return cost, b.account(name, took, before)
 	}
 }
 

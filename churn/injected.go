@@ -24,11 +24,11 @@ type injected struct {
 	cut    bool // a stretch was ended early
 }
 
-// A call takes about callTime: long enough that setting up the kernel's memory for
-// the frames, which each call does, is nothing beside it.
+// The frames of a call take about callTime: long enough that what each call does for
+// itself, such as setting up memory for the frames, is nothing beside it in CPU time.
 const (
-	callTime  = 50 * time.Millisecond
-	maxFrames = 1 << 20 // to a call
+	callTime  = 100 * time.Millisecond
+	maxFrames = 1 << 22 // to a call
 	minFrames = 1 << 10
 )
 
@@ -53,49 +53,52 @@ func (i *injected) pin() error {
 	return nil
 }
 
-// warmUp injects every flow's first packet, twice at least, and learns how many
-// packets make a call.
+// warmUp injects every flow's packets, twice at least, and learns how many packets
+// make a call.
 func (i *injected) warmUp() error {
-	start := time.Now()
 	var sent int64
-	for sent < 2*i.flows || sent < minFrames {
-		n, err := i.injector.Inject(int(max(minFrames, min(maxFrames, i.flows))))
+	for sent < 2*i.flows || i.frames == 0 {
+		n, took, err := i.injector.Inject(int(max(minFrames, min(maxFrames, i.flows))))
 		if err != nil {
 			return err
 		}
 		sent += n
-		start, i.frames = time.Now(), i.fitting(n, time.Since(start))
+		if took > 0 {
+			fit := float64(n) * float64(callTime) / float64(took)
+			i.frames = int(min(maxFrames, max(minFrames, fit)))
+		}
 	}
 	return nil
 }
 
-// fitting is how many packets fill a call, where n took so long.
-func (i *injected) fitting(n int64, took time.Duration) int {
-	fit := float64(n) * float64(callTime) / float64(max(took, 1))
-	return int(min(maxFrames, max(minFrames, fit)))
-}
-
 // inject injects for one stretch, and returns what the calls cost, whose requests are
-// the packets.
-func (i *injected) inject(witness rtnl.Witness) (total rtnl.Cost, err error) {
+// the packets, and how long these took.
+func (i *injected) inject(witness rtnl.Witness) (total rtnl.Cost, took time.Duration, err error) {
 	var watch rtnl.Stopwatch
 	watch.Calibrate()
 	watch.Watch(witness)
+	timed := int64(0)
 	for end := time.Now().Add(i.duration); i.more(total.Requests, end); {
 		frames := i.frames
 		if i.packets > 0 {
 			frames = int(min(int64(frames), i.packets-total.Requests))
 		}
 		watch.Start()
-		n, err := i.injector.Inject(frames)
+		n, t, err := i.injector.Inject(frames)
 		cost := watch.Stop()
 		cost.Requests = n
 		total.Add(cost)
 		if err != nil {
-			return total, err
+			return total, 0, err
+		}
+		if t > 0 {
+			took, timed = took+t, timed+n
 		}
 	}
-	return total, nil
+	if timed > 0 && timed < total.Requests { // a call of too few packets to be timed
+		took = time.Duration(float64(took) * float64(total.Requests) / float64(timed))
+	}
+	return total, took, nil
 }
 
 // more reports whether there is more to inject.

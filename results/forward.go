@@ -32,8 +32,10 @@ type Forwarding struct {
 	Drops     []Drop `json:"drops,omitempty"`
 	// Errors is the ICMP errors that were sent to where packets come from.
 	Errors int64 `json:"errors,omitempty"`
-	// Wall is of the calls that injected, ns: the kernel does all the work within, but
-	// for what it leaves to ksoftirqd, which takes the same CPU.
+	// Wall is from the first to the last packet of each call, ns, of all calls. The
+	// kernel does all the work within, but for what it leaves to ksoftirqd, which takes
+	// the same CPU. What calls take before and after it, waits for grace periods, is in
+	// the phase of that name and not here.
 	Wall int64 `json:"wall_ns"`
 }
 
@@ -75,7 +77,7 @@ type Flood struct {
 	Cookies  int64  `json:"cookies"` // TcpExt SyncookiesSent
 	Drops    []Drop `json:"drops,omitempty"`
 	Answers  int64  `json:"answers"` // packets that the interface was handed
-	Wall     int64  `json:"wall_ns"` // of the calls that injected
+	Wall     int64  `json:"wall_ns"` // as of a Forwarding
 }
 
 // Gap is the time from one cookie to the next, in ns.

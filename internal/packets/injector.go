@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"time"
 	"unsafe"
 
 	"github.com/cilium/ebpf"
@@ -128,21 +129,31 @@ func (i *Injector) prepare(burst int) {
 
 func address[T any](p *T) uint64 { return uint64(uintptr(unsafe.Pointer(p))) }
 
-// Inject puts so many frames in, in one call, and returns how many went: fewer where
-// a signal ended it early. When it returns, those that others were to do something
-// with may still be on their way.
-func (i *Injector) Inject(frames int) (int64, error) {
+// Inject puts so many frames in, in one call, and returns how many went, fewer where a
+// signal ended it early, and how long that took. When it returns, those that others
+// were to do something with may still be on their way.
+//
+// The time is what the program read of the clock at the first and the last of its
+// readings, drawn out to all frames. The call itself takes longer: the kernel waits
+// for a grace period before and after it runs a program over and over
+// (bpf_prog_change_xdp, net/bpf/test_run.c). It is 0 of fewer than two readings.
+func (i *Injector) Inject(frames int) (sent int64, took time.Duration, err error) {
 	i.test.Repeat = uint32(frames)
+	i.words[stateStart] = 0
 	before := i.Frames()
-	err := i.test.Run()
-	sent := i.Frames() - before
+	err = i.test.Run()
+	sent = i.Frames() - before
 	switch {
 	case err != nil && !errors.Is(err, unix.EINTR):
-		return sent, refused(injecting, fmt.Errorf("inject frames: %w", err))
+		return sent, 0, refused(injecting, fmt.Errorf("inject frames: %w", err))
 	case err == nil && sent != int64(frames):
-		return sent, fmt.Errorf("inject frames: the kernel took %d through the program and not %d", sent, frames)
+		return sent, 0, fmt.Errorf("inject frames: the kernel took %d through the program and not %d", sent, frames)
 	}
-	return sent, nil
+	if between := int64(i.words[stateEnded] - i.words[stateStarted]); i.words[stateStart] != 0 && between > 0 {
+		ns := float64(i.words[stateEnd]-i.words[stateStart]) * float64(sent) / float64(between)
+		took = time.Duration(ns)
+	}
+	return sent, took, nil
 }
 
 // Frames is how many frames went in so far.
@@ -211,7 +222,7 @@ func Probe() error {
 	}
 	defer i.Close()
 	const frames = 128
-	_, err = i.Inject(frames)
+	_, _, err = i.Inject(frames)
 	if errors.Is(err, unix.EINVAL) {
 		return &ns.UnsupportedError{What: injecting, Why: "the kernel does not know how to (EINVAL)", Help: "use Linux 5.18 or later"}
 	}

@@ -120,7 +120,7 @@ func (b *bench) on(t testing.TB, change func(*Datagram), f func(*Injector, *Sink
 // signals end a call early.
 func injectAll(i *Injector, frames int64) error {
 	for left := frames; left > 0; {
-		n, err := i.Inject(int(left))
+		n, _, err := i.Inject(int(left))
 		if err != nil {
 			return err
 		}
@@ -168,6 +168,23 @@ func TestInjectStale(t *testing.T) {
 			return nil
 		})
 	}
+}
+
+// The time of the frames is less than that of the calls, which wait for grace periods,
+// and grows with their number.
+func TestInjectTimes(t *testing.T) {
+	b := newBench(t, 4)
+	b.on(t, func(d *Datagram) { d.Fate = Redirect }, func(i *Injector, s *Sink) error {
+		start := time.Now()
+		n, few, err := i.Inject(20_000)
+		if elapsed := time.Since(start); err != nil || few <= 0 || few >= elapsed {
+			t.Errorf("%v, %d frames in %v of %v", err, n, few, elapsed)
+		}
+		if n, none, err := i.Inject(1); err != nil || n != 1 || none != 0 {
+			t.Errorf("%v, %d frames in %v: one frame has no time", err, n, none)
+		}
+		return nil
+	})
 }
 
 // A destination without a route is refused by the helper, which says so.

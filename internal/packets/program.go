@@ -54,9 +54,16 @@ const (
 	stateCursor  = iota // flow that is next
 	stateFrames         // how often the program ran
 	stateCut            // of these, with a frame that is too short
+	stateStart          // first reading of the clock in a call, 0 before
+	stateStarted        // stateFrames then
+	stateEnd            // last reading of the clock
+	stateEnded          // stateFrames then
 	stateResults        // how often the helper said what, by result
-	resultOther  = 9    // results that there is no word for, errors among them
-	stateWords   = stateResults + resultOther + 1
+
+	resultOther = 9 // results that there is no word for, errors among them
+	stateWords  = stateResults + resultOther + 1
+
+	readingEvery = 64 // frames from one reading of the clock to the next, a power of two
 )
 
 // A program says what an injecting program does; assemble makes it.
@@ -78,7 +85,7 @@ type program struct {
 // the state.
 func (p *program) assemble() asm.Instructions {
 	var out asm.Instructions
-	parts := []asm.Instructions{p.enter(), p.flow()}
+	parts := []asm.Instructions{p.enter(), p.clock(), p.flow()}
 	if !p.stale {
 		parts = append(parts, p.write())
 	}
@@ -105,6 +112,23 @@ func (p *program) enter() asm.Instructions {
 	}
 }
 
+// clock reads the clock at every so many frames.
+func (p *program) clock() asm.Instructions {
+	return asm.Instructions{
+		asm.LoadMem(asm.R1, asm.R9, 8*stateFrames, asm.DWord),
+		asm.And.Imm(asm.R1, readingEvery-1),
+		asm.JNE.Imm(asm.R1, 0, "clock"),
+		asm.FnKtimeGetNs.Call(),
+		asm.LoadMem(asm.R1, asm.R9, 8*stateFrames, asm.DWord),
+		asm.StoreMem(asm.R9, 8*stateEnd, asm.R0, asm.DWord),
+		asm.StoreMem(asm.R9, 8*stateEnded, asm.R1, asm.DWord),
+		asm.LoadMem(asm.R2, asm.R9, 8*stateStart, asm.DWord),
+		asm.JNE.Imm(asm.R2, 0, "clock"),
+		asm.StoreMem(asm.R9, 8*stateStart, asm.R0, asm.DWord),
+		asm.StoreMem(asm.R9, 8*stateStarted, asm.R1, asm.DWord),
+	}
+}
+
 // cut counts a frame that is shorter than it was made, and drops it.
 func (p *program) cut() asm.Instructions {
 	return asm.Instructions{
@@ -119,7 +143,7 @@ func (p *program) cut() asm.Instructions {
 // flow has R8 point to the next flow, whose number is then R5.
 func (p *program) flow() asm.Instructions {
 	return asm.Instructions{
-		asm.LoadMem(asm.R5, asm.R9, 8*stateCursor, asm.DWord),
+		asm.LoadMem(asm.R5, asm.R9, 8*stateCursor, asm.DWord).WithSymbol("clock"),
 		asm.JLT.Imm(asm.R5, int32(p.flows), "flow"),
 		asm.Mov.Imm(asm.R5, 0),
 		asm.Mov.Reg(asm.R1, asm.R5).WithSymbol("flow"),
