@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fibchurn/internal/packets"
+	"fibchurn/internal/rtnl"
 	"fibchurn/ns"
 	"fibchurn/results"
 )
@@ -101,7 +102,9 @@ func (s *FloodSpec) Plan() (*Plan, error) {
 	links := []ns.Link{ns.NewLink(s.LinkKind, 0)}
 	f := &flooding{spec: s, socket: -1, injected: injected{flows: int64(s.FlowCount), packets: s.Packets, duration: s.Duration, stop: s.stop}}
 	phases := []*Phase{
-		createLinks(links, &tunSet{}), setLinks("up", links, true),
+		createLinks(links, &tunSet{}),
+		{Name: "silence", Timed: func(*rtnl.Conn) (rtnl.Cost, error) { return rtnl.Cost{}, silence(links[0]) }},
+		setLinks("up", links, true),
 		{Name: "connect", Timed: f.connect}, {Name: "open", Timed: f.open},
 	}
 	for _, ph := range phases {

@@ -54,14 +54,22 @@ func (b *forwarding) configure(n *ns.Namespace) error {
 	return routerSysctls(n, b.spec.Families[0])
 }
 
-// address gives the links their addresses. Their other ends, where only frames are
-// counted, do without IPv6, which would send reports of its own.
-func (b *forwarding) address(c *rtnl.Conn) (rtnl.Cost, error) {
-	for i := range 2 {
-		path := "/proc/sys/net/ipv6/conf/" + ns.NewLink("", i).Name + "p/disable_ipv6"
-		if err := os.WriteFile(path, []byte("1"), 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return rtnl.Cost{}, fmt.Errorf("take IPv6 from the other ends of the links: %w", err)
+// silence takes IPv6 from the other ends of links, where frames do no more than end:
+// it would send reports of its own. It is called on the namespace's thread.
+func silence(links ...ns.Link) error {
+	for _, l := range links {
+		err := os.WriteFile("/proc/sys/net/ipv6/conf/"+l.Name+"p/disable_ipv6", []byte("1"), 0)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // no such end, or no IPv6
+			return fmt.Errorf("take IPv6 from the other end of %s: %w", l.Name, err)
 		}
+	}
+	return nil
+}
+
+// address gives the links their addresses.
+func (b *forwarding) address(c *rtnl.Conn) (rtnl.Cost, error) {
+	if err := silence(ns.NewLink("", lookupOut), ns.NewLink("", lookupIn)); err != nil {
+		return rtnl.Cost{}, err
 	}
 	return rtnl.Cost{}, request(c, "set link addresses", func(r *rtnl.Batch) error {
 		if err := r.SetHardware(LookupOut(), outAddress()); err != nil {
