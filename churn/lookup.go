@@ -54,6 +54,10 @@ type LookupSpec struct {
 	// Sampler makes what looks routes up in a run.
 	Sampler func(*Scene) (Sampler, error) `json:"-"`
 
+	// hops are where the table's routes lead, and where --under replace has them lead
+	// in turn, if not simply out of the two links.
+	hops *[2]rtnl.Route
+
 	stop <-chan struct{} // closed: end early
 }
 
@@ -72,6 +76,17 @@ const (
 	lookupIn           // packets of input lookups come in by it, replaced routes go out of it
 	lookupComes        // it comes and goes
 )
+
+// own is where the table's routes lead, and other where replaced ones do.
+func (s *LookupSpec) own() rtnl.Route   { return s.hop(0, LookupOut()) }
+func (s *LookupSpec) other() rtnl.Route { return s.hop(1, LookupIn()) }
+
+func (s *LookupSpec) hop(i int, index uint32) rtnl.Route {
+	if s.hops != nil {
+		return s.hops[i]
+	}
+	return rtnl.Route{Index: index}
+}
 
 // LookupOut is the index of the link that the table's routes go out of.
 func LookupOut() uint32 { return ns.NewLink("", lookupOut).Index }
@@ -173,19 +188,28 @@ func (s *LookupSpec) Plan() (*Plan, error) {
 // add adds the table, what is in it for the churn, and the source's route or
 // address.
 func (s *LookupSpec) add(c *lookupChurn) func(*rtnl.Conn) (rtnl.Cost, error) {
-	return func(conn *rtnl.Conn) (total rtnl.Cost, err error) {
-		for _, table := range []*TableSpec{&s.TableSpec, c.beside} {
-			if table == nil || table.Count == 0 {
-				continue
-			}
-			ph := table.phase("add", "add route", rtnl.NewRoute, rtnl.Route{Index: LookupOut()}, nil)
-			cost, _, err := ph.execute(conn)
-			if total.Add(cost); err != nil {
-				return total, err
-			}
+	return func(conn *rtnl.Conn) (rtnl.Cost, error) {
+		total, err := s.addTables(conn, c)
+		if err == nil {
+			err = s.addSource(conn)
 		}
-		return total, s.addSource(conn)
+		return total, err
 	}
+}
+
+// addTables adds the table and what is in it for the churn.
+func (s *LookupSpec) addTables(conn *rtnl.Conn, c *lookupChurn) (total rtnl.Cost, err error) {
+	for _, table := range []*TableSpec{&s.TableSpec, c.beside} {
+		if table == nil || table.Count == 0 {
+			continue
+		}
+		ph := table.phase("add", "add route", rtnl.NewRoute, s.own(), nil)
+		cost, _, err := ph.execute(conn)
+		if total.Add(cost); err != nil {
+			return total, err
+		}
+	}
+	return total, nil
 }
 
 func (s *LookupSpec) addSource(conn *rtnl.Conn) error {

@@ -59,16 +59,16 @@ func (c *lookupChurn) meet(set *prefixes.Set, index uint32, when When) {
 }
 
 func (c *lookupChurn) flap() error {
-	route := rtnl.Route{Index: LookupOut()}
+	route := c.spec.own()
 	c.work(c.spec.TableSpec, 1, change{"withdraw", rtnl.DelRoute, route}, change{"announce", rtnl.NewRoute, route})
 	c.meet(c.scene.Table, LookupOut(), AtTimes)
 	return nil
 }
 
 func (c *lookupChurn) replace() error {
-	other, own := rtnl.Route{Index: LookupIn()}, rtnl.Route{Index: LookupOut()}
+	other, own := c.spec.other(), c.spec.own()
 	c.work(c.spec.TableSpec, 1, change{"replace", rtnl.ReplaceRoute, other}, change{"restore", rtnl.ReplaceRoute, own})
-	c.meet(c.scene.Table, LookupIn(), InTurn)
+	c.meet(c.scene.Table, other.Index, InTurn)
 	return nil
 }
 
@@ -98,7 +98,7 @@ func (c *lookupChurn) resize() error {
 		return err
 	}
 	upper.Order = "reverse"
-	route := rtnl.Route{Index: LookupOut()}
+	route := c.spec.own()
 	c.beside = &all
 	c.work(upper, upper.Count, change{"shrink", rtnl.DelRoute, route}, change{"grow", rtnl.NewRoute, route})
 	c.meet(all.Sets[4], LookupOut(), Always)
@@ -121,7 +121,7 @@ func (c *lookupChurn) addDelete() error {
 	if err != nil {
 		return err
 	}
-	route := rtnl.Route{Index: LookupOut()}
+	route := c.spec.own()
 	c.work(t, min(s.Batch, t.Count), change{"add", rtnl.NewRoute, route}, change{"delete", rtnl.DelRoute, route})
 	c.meet(t.Sets[s.Families[0]], LookupOut(), AtTimes)
 	return nil

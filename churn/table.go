@@ -45,6 +45,9 @@ type TableSpec struct {
 // smallest buffers, by measurement: see docs/performance.md.
 const DefaultBatch = requestsPerCall
 
+// maxRules leaves the priorities of the rules that are always there, 32766 and 32767.
+const maxRules = 32000
+
 // MaxBatch bounds one call.
 const MaxBatch = 1 << 15
 
@@ -68,8 +71,8 @@ func (s *TableSpec) Validate() error {
 		return fmt.Errorf("--table %d: must be a table other than 0 (unspecified) and 255 (local)", s.Table)
 	case s.Tables > 1 && s.Table <= unix.RT_TABLE_LOCAL && s.Table+uint32(s.Tables)-1 >= unix.RT_TABLE_DEFAULT:
 		return fmt.Errorf("--table %d --tables %d: the range meets the tables default, main and local (253 to 255)", s.Table, s.Tables)
-	case s.Rules < 0 || s.Rules > 32000:
-		return fmt.Errorf("--rules %d: must be 0 to 32000", s.Rules)
+	case s.Rules < 0 || s.Rules > maxRules:
+		return fmt.Errorf("--rules %d: must be 0 to %d", s.Rules, maxRules)
 	case s.Batch < 1 || s.Batch > MaxBatch:
 		return fmt.Errorf("--batch %d: must be 1 to %d", s.Batch, MaxBatch)
 	case !slices.Contains(Acks(), s.Ack):

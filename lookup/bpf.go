@@ -9,6 +9,7 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
+	"fibchurn/internal/bpf"
 	"fibchurn/internal/prefixes"
 	"fibchurn/ns"
 )
@@ -38,13 +39,13 @@ type BPFProbe struct {
 	keys          *Keys
 	ipv6          bool
 	lookup, blank *bpfRun
-	keyArea       *bpfArea
+	keyArea       *bpf.Area
 }
 
 // A bpfRun is a program with the maps that are its own.
 type bpfRun struct {
 	program                               *ebpf.Program
-	slots, log, histogram, state, scratch *bpfArea
+	slots, log, histogram, state, scratch *bpf.Area
 	packet                                [64]byte // what the program is run on
 	counts                                []uint64 // histogram
 	before                                []uint64 // counts that take has taken
@@ -52,7 +53,7 @@ type bpfRun struct {
 	drained                               uint64 // changes of the log that drain has passed on
 	lost                                  int64
 	logWords                              []uint64
-	test                                  bpfTestRun
+	test                                  bpf.TestRun
 }
 
 // maxBurst is how many lookups one call makes at most, and maxChanges how many
@@ -81,11 +82,11 @@ func (p *BPFProbe) open(s *Spec) (err error) {
 	if s.Direction == Output && s.OIF == 0 || s.Direction == Input && s.IIF == 0 {
 		return errors.New("--probe bpf: needs an interface, --iif for input lookups and the one of the routes for output lookups")
 	}
-	if p.keyArea, err = newBPFArea("keys", p.slots()*keyBytes); err != nil {
+	if p.keyArea, err = bpf.NewArea("keys", p.slots()*keyBytes); err != nil {
 		return err
 	}
 	for i := range p.slots() {
-		copy(p.keyArea.memory[i*keyBytes:], p.keys.raw(i%p.keys.Len()))
+		copy(p.keyArea.Bytes()[i*keyBytes:], p.keys.raw(i%p.keys.Len()))
 	}
 	if p.lookup, err = p.load(s, false); err != nil {
 		return err
@@ -100,12 +101,12 @@ func (p *BPFProbe) slots() int { return p.keys.Len() + p.batch }
 // load makes a program and its maps.
 func (p *BPFProbe) load(s *Spec, blank bool) (*bpfRun, error) {
 	r := &bpfRun{}
-	code := bpfProgram{ipv6: p.ipv6, blank: blank, batch: p.batch, chain: s.Order == Chain, keys: p.keys.Len(), log: maxChanges, keyMap: p.keyArea.m.FD()}
+	code := bpfProgram{ipv6: p.ipv6, blank: blank, batch: p.batch, chain: s.Order == Chain, keys: p.keys.Len(), log: maxChanges, keyMap: p.keyArea.FD()}
 	code.params, code.flags = fibParams(s)
 	for _, area := range []struct {
 		name   string
 		bytes  int
-		to     **bpfArea
+		to     **bpf.Area
 		number *int
 	}{
 		{"slots", p.slots() * slotBytes, &r.slots, &code.slotMap},
@@ -114,12 +115,12 @@ func (p *BPFProbe) load(s *Spec, blank bool) (*bpfRun, error) {
 		{"state", stateBytes, &r.state, &code.stateMap},
 		{"scratch", p.batch * lookupBytes, &r.scratch, &code.scratchMap},
 	} {
-		a, err := newBPFArea(area.name, area.bytes)
+		a, err := bpf.NewArea(area.name, area.bytes)
 		if err != nil {
 			r.close()
 			return nil, err
 		}
-		*area.to, *area.number = a, a.m.FD()
+		*area.to, *area.number = a, a.FD()
 	}
 	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "fib_lookup", Type: ebpf.SchedCLS, Instructions: code.assemble(), License: "GPL"})
 	if err != nil {
@@ -127,8 +128,8 @@ func (p *BPFProbe) load(s *Spec, blank bool) (*bpfRun, error) {
 		return nil, fmt.Errorf("load the lookup program: %w", err)
 	}
 	r.program = program
-	r.counts, r.stateWords = r.histogram.words(), r.state.words()
-	r.slotWords, r.logWords = r.slots.words(), r.log.words()
+	r.counts, r.stateWords = r.histogram.Words(), r.state.Words()
+	r.slotWords, r.logWords = r.slots.Words(), r.log.Words()
 	r.before = make([]uint64, len(r.counts))
 	r.prepare()
 	return r, nil
@@ -139,7 +140,7 @@ func (p *BPFProbe) try() error {
 	if err := p.lookup.run(1); err != nil {
 		return bpfRefused(err)
 	}
-	scratch := p.lookup.scratch.memory
+	scratch := p.lookup.scratch.Bytes()
 	result := int32(binary.NativeEndian.Uint32(scratch[lookupResult:]))
 	p.lookup.forget()
 	switch {
@@ -288,7 +289,7 @@ func (p *BPFProbe) Close() error {
 			r.close()
 		}
 	}
-	p.keyArea.close()
+	p.keyArea.Close()
 	return nil
 }
 
@@ -296,8 +297,8 @@ func (r *bpfRun) close() {
 	if r.program != nil {
 		r.program.Close()
 	}
-	for _, a := range []*bpfArea{r.slots, r.log, r.histogram, r.state, r.scratch} {
-		a.close()
+	for _, a := range []*bpf.Area{r.slots, r.log, r.histogram, r.state, r.scratch} {
+		a.Close()
 	}
 }
 
@@ -308,67 +309,20 @@ func (r *bpfRun) forget() {
 	clear(r.slotWords)
 }
 
-// A bpfArea is memory that a program and this process share: an array map of one
-// value, which a program addresses without a call.
-type bpfArea struct {
-	m      *ebpf.Map
-	memory []byte
-}
-
-func newBPFArea(name string, bytes int) (*bpfArea, error) {
-	m, err := ebpf.NewMap(&ebpf.MapSpec{Name: name, Type: ebpf.Array, KeySize: 4, ValueSize: uint32(bytes), MaxEntries: 1, Flags: unix.BPF_F_MMAPABLE})
-	if err != nil {
-		return nil, fmt.Errorf("make the map of %s: %w", name, err)
-	}
-	page := unix.Getpagesize()
-	memory, err := unix.Mmap(m.FD(), 0, (bytes+page-1)/page*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-	if err != nil {
-		m.Close()
-		return nil, fmt.Errorf("map the map of %s: %w", name, err)
-	}
-	return &bpfArea{m, memory[:bytes]}, nil
-}
-
-// words is the memory as words; the length of every area is a multiple of 8.
-func (a *bpfArea) words() []uint64 {
-	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(a.memory))), len(a.memory)/8)
-}
-
-func (a *bpfArea) close() {
-	if a != nil {
-		_ = unix.Munmap(a.memory)
-		a.m.Close()
-	}
-}
-
-// A bpfTestRun is the part of union bpf_attr that BPF_PROG_TEST_RUN takes.
-type bpfTestRun struct {
-	program, result         uint32
-	sizeIn, sizeOut         uint32
-	dataIn, dataOut         uint64
-	repeat, duration        uint32
-	contextIn, contextOut   uint32
-	contextDataIn, dataEnd  uint64
-	flags, cpu, batch, zero uint32
-}
-
 func (r *bpfRun) prepare() {
-	r.test = bpfTestRun{
-		program: uint32(r.program.FD()),
-		sizeIn:  uint32(len(r.packet)),
-		dataIn:  uint64(uintptr(unsafe.Pointer(&r.packet))),
+	r.test = bpf.TestRun{
+		Program: uint32(r.program.FD()),
+		SizeIn:  uint32(len(r.packet)),
+		DataIn:  uint64(uintptr(unsafe.Pointer(&r.packet))),
 	}
 }
 
-// run runs the program so many times. A signal ends a run early (EINTR,
-// bpf_test_timer_continue, net/bpf/test_run.c), which does no harm: the program
-// itself counts.
+// run runs the program so many times. That a signal ends a run early (EINTR) does no
+// harm: the program itself counts.
 func (r *bpfRun) run(times int) error {
-	const testRun = 10 // BPF_PROG_TEST_RUN
-	r.test.repeat = uint32(times)
-	_, _, errno := unix.Syscall(unix.SYS_BPF, testRun, uintptr(unsafe.Pointer(&r.test)), unsafe.Sizeof(r.test))
-	if errno != 0 && errno != unix.EINTR {
-		return fmt.Errorf("run the lookup program: %w", errno)
+	r.test.Repeat = uint32(times)
+	if err := r.test.Run(); err != nil && !errors.Is(err, unix.EINTR) {
+		return fmt.Errorf("run the lookup program: %w", err)
 	}
 	return nil
 }

@@ -59,6 +59,10 @@ func metricTitle(metric string) string {
 		return "operations that change tnodes, median"
 	case metricCrossingNet:
 		return "operations that change tnodes, median, net of the control"
+	case metricPacket:
+		return "time from one packet to the next"
+	case metricPacketCPU:
+		return "CPU time of a packet"
 	}
 	return metric
 }

@@ -181,7 +181,7 @@ func comparableFields(r *Run) []specField {
 func (s *strand) specText() string {
 	texts := specTexts(block{runs: slices.Concat(s.base, s.new)})
 	texts = slices.DeleteFunc(texts, func(t string) bool {
-		return strings.HasPrefix(t, "seed"+nbsp) && !seedDecides(&s.base[0]) || strings.HasPrefix(t, "load"+nbsp)
+		return strings.HasPrefix(t, "seed"+nbsp) && !seedDecides(&s.base[0]) || strings.HasPrefix(t, "load"+nbsp) || strings.HasPrefix(t, "path"+nbsp) // the cell says it
 	})
 	return strings.ReplaceAll(strings.Join(texts, ", "), nbsp, " ")
 }

@@ -14,6 +14,8 @@ const (
 	metricLate        = "late"
 	metricCrossing    = "crossing"
 	metricCrossingNet = "crossing-net"
+	metricPacket      = "packet"
+	metricPacketCPU   = "packet-cpu"
 )
 
 // flapPhase is the phase by which a row names the whole of a run's flapping.
@@ -24,7 +26,7 @@ const maxTransitions = 6
 
 // workMetrics are those of single operations, of flapping and of rebalancing.
 func workMetrics() []string {
-	return []string{metricOpP50, metricOpP99, metricRate, metricLate, metricCrossing, metricCrossingNet}
+	return []string{metricOpP50, metricOpP99, metricRate, metricLate, metricCrossing, metricCrossingNet, metricPacket, metricPacketCPU}
 }
 
 // workGauges returns the gauges of one of workMetrics.
@@ -41,6 +43,8 @@ func (s *strand) workGauges(metric string, asked bool, opts CompareOptions) []ga
 		if len(s.base) > 0 && s.base[0].Resize != nil && wanted(s.base[0].Resize.Pattern) {
 			return s.crossingGauges(metric, asked)
 		}
+	case metricPacket, metricPacketCPU:
+		return s.packetGauges(metric, wanted)
 	}
 	return nil
 }
@@ -79,6 +83,8 @@ func timedPhase(command, phase string) bool {
 		return phase == "withdraw" || phase == "announce"
 	case "lookup":
 		return phase != "add"
+	case "forward", "flood":
+		return true
 	}
 	return false
 }

@@ -112,8 +112,9 @@ func ofFamilies(r Run) Run {
 }
 
 func cellRank(name string) int {
-	known := []string{cellAddrs, cellRoutes, cellSecondaries, cellEmpty, cellCrossing, cellControl}
-	if i := slices.Index(known, name); i >= 0 {
+	known := append([]string{cellAddrs, cellRoutes, cellSecondaries, cellEmpty, cellCrossing, cellControl}, Paths()...)
+	path, _, _ := strings.Cut(name, " (")
+	if i := slices.Index(known, path); i >= 0 {
 		return i
 	}
 	return len(known)

@@ -120,6 +120,10 @@ func prometheusHelp(d digest) string {
 	switch {
 	case d.at[0].key == "probe":
 		return name + " of the lookups of a run"
+	case d.at[0].key == "packets" && d.name == "gap":
+		return "time from one packet to the next"
+	case d.at[0].key == "packets":
+		return name + " of the packets of a run"
 	case d.at[0].key == "transition":
 		return "time of the operations of a run that change tnodes"
 	case d.at[0].key == "trie":

@@ -54,7 +54,7 @@ func (r *reading) key() string {
 const perOpName = "wall_per_"
 
 // readings returns the figures of a run: those of phases, single operations, lookups,
-// flapping, rebalancing and tries, in that order. What is unknown is left out.
+// packets, flapping, rebalancing and tries, in that order. What is unknown is left out.
 func readings(r *Run) []reading {
 	var all []reading
 	for i := range r.Phases {
@@ -63,6 +63,7 @@ func readings(r *Run) []reading {
 	for i := range r.Latency {
 		all = append(all, latencyReadings(&r.Latency[i])...)
 	}
+	all = append(all, packetReadings(r)...)
 	all = append(all, flapReadings(r.flapping())...)
 	all = append(all, resizeReadings(r.Resize)...)
 	return append(all, trieReadings(r)...)
@@ -75,7 +76,7 @@ func phaseReadings(r *Run, p *Phase) []reading {
 	at := []place{{"phase", p.Name}}
 	l := layoutOf(r.Command)
 	n, of := l.per(p), strings.ReplaceAll(strings.TrimPrefix(l.perTitle, "ns per\n"), " ", "_")
-	if n <= 0 {
+	if n <= 0 && r.Forward == nil && r.Flood == nil {
 		n, of = p.Ops, "op"
 	}
 	var all []reading
@@ -131,6 +132,33 @@ func latencyReadings(l *Latency) []reading {
 		all = append(all, reading{at: at, quantity: quantity{f.name, unitNS, lower}, n: l.Count, value: float64(f.ns)})
 	}
 	return append(all, reading{at: at, quantity: quantity{"reached", unitRate, higher}, n: l.Count, value: l.Reached})
+}
+
+// packetReadings are of the packets that were forwarded, or answered with a cookie.
+func packetReadings(r *Run) []reading {
+	var all []reading
+	add := func(stretch string, packets int64, dropped int64, gap float64, ok bool) {
+		if !ok {
+			return
+		}
+		at := []place{{"packets", stretch}}
+		all = append(all,
+			reading{at: at, quantity: quantity{"gap", unitNS, lower}, n: packets, value: gap},
+			reading{at: at, quantity: quantity{"reached", unitRate, higher}, n: packets, value: 1e9 / gap},
+			reading{at: at, quantity: quantity{"dropped", unitNone, lower}, n: 1, value: float64(dropped)})
+	}
+	if r.Forward != nil {
+		for i := range r.Forward.Stretches {
+			f := &r.Forward.Stretches[i]
+			gap, ok := f.Gap()
+			add(f.Stretch, f.Forwarded, f.Dropped(), gap, ok)
+		}
+	}
+	if f := r.Flood; f != nil {
+		gap, ok := f.Gap()
+		add("cookies", f.Cookies, dropped(f.Drops), gap, ok)
+	}
+	return all
 }
 
 func flapReadings(f *Flap) []reading {

@@ -30,6 +30,8 @@ type Run struct {
 	Flap        *Flap           `json:"flap,omitempty"`      // how routes were withdrawn and announced
 	Listeners   *Listeners      `json:"listeners,omitempty"` // who listened to notifications
 	Resize      *Resize         `json:"resize,omitempty"`    // rebalancing, of the command resize
+	Forward     *Forward        `json:"forward,omitempty"`   // packets through the table, of the command forward
+	Flood       *Flood          `json:"flood,omitempty"`     // SYNs and cookies, of the command flood
 	Profile     *Profile        `json:"profile,omitempty"`   // where the CPU was
 	Trace       *Trace          `json:"trace,omitempty"`     // calls of the kernel's functions
 	Blocked     *Blocked        `json:"blocked,omitempty"`   // what the timed threads waited for

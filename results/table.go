@@ -35,6 +35,10 @@ func layoutOf(command string) layout {
 		return layout{perTitle: "ns per\nroute", per: perRoute, sentence: flapSentences}
 	case "lookup":
 		return layout{perTitle: "ns per\nop", per: func(p *Phase) int64 { return p.Ops }, sentence: lookupSentences}
+	case "forward":
+		return layout{perTitle: "ns per\nop", per: perChange, sentence: forwardSentences}
+	case "flood":
+		return layout{perTitle: "ns per\nop", per: perChange, sentence: floodSentences}
 	case "resize":
 		return layout{perTitle: "ns per\nop", per: func(p *Phase) int64 { return p.Ops }, sentence: resizeSentences}
 	}
@@ -43,6 +47,20 @@ func layoutOf(command string) layout {
 		per:      func(p *Phase) int64 { return p.Ops },
 		sentence: func(block) []string { return nil },
 	}
+}
+
+// ofPacketClock reports whether a phase is one of packets, whose times have a table of
+// their own: the phase's time has the waits of the calls in it that put packets in.
+func ofPacketClock(phase string) bool {
+	return slices.Contains([]string{floodPhase, "rest", "before", "during", "after"}, phase)
+}
+
+// perChange is the number of changes beside packets.
+func perChange(p *Phase) int64 {
+	if ofPacketClock(p.Name) {
+		return 0
+	}
+	return p.Ops
 }
 
 // perRoute is the number of routes a phase works on, also where it takes fewer

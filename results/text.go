@@ -67,6 +67,8 @@ func (p *page) block(b block) {
 	p.grid(eachGrid(b))
 	p.grid(flapGrid(b))
 	p.grid(listenerGrid(b))
+	p.forward(b)
+	p.flood(b)
 	p.resize(b)
 	p.trie(b)
 	p.profiles(b)

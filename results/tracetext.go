@@ -137,7 +137,10 @@ func (r *Run) operationsOf(phase string) (n int64, unit string) {
 		return 0, "op"
 	}
 	l := layoutOf(r.Command)
-	if n := l.per(p); n != 0 {
+	switch n := l.per(p); {
+	case n == 0 && (r.Forward != nil || r.Flood != nil):
+		return p.Ops, "packet"
+	case n != 0:
 		return n, strings.TrimPrefix(l.perTitle, "ns per\n")
 	}
 	return p.Ops, "op"

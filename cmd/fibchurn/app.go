@@ -75,7 +75,7 @@ func (p *program) app() *cli.App {
 		OnUsageError:           onUsageError,
 		UseShortOptionHandling: true,
 		Flags:                  measureFlags(),
-		Commands:               []*cli.Command{p.deleteIface(), p.routes(), p.addrs(), p.flap(), p.resize(), p.lookup(), p.nexthops(), p.netns(), p.suite(), p.vm(), p.compare(), p.report(), p.doctor(), p.completion(), p.man()},
+		Commands:               []*cli.Command{p.deleteIface(), p.routes(), p.addrs(), p.flap(), p.resize(), p.lookup(), p.forward(), p.flood(), p.nexthops(), p.netns(), p.suite(), p.vm(), p.compare(), p.report(), p.doctor(), p.completion(), p.man()},
 		Action:                 noCommand,
 		Before:                 func(c *cli.Context) error { return noEmptyValue(c, c.App.Flags) },
 	}

@@ -34,6 +34,9 @@ func valueOf(command, flag string) usage.Value {
 	case "layout":
 		return oneOf(slices.DeleteFunc(layouts(), func(l string) bool { return l == string(prefixes.File) })...)
 	case "link-kind":
+		if command == "flood" {
+			return oneOf(slices.Concat([]string{ns.KindAuto}, churn.FloodKinds())...)
+		}
 		return oneOf(append([]string{ns.KindAuto}, ns.Kinds()...)...)
 	case "accel":
 		return oneOf("auto", vm.AccelKVM, vm.AccelTCG)
@@ -54,6 +57,8 @@ func valueOf(command, flag string) usage.Value {
 // wordsOf are flags that one command alone has.
 func wordsOf(flag string) usage.Value {
 	switch flag {
+	case "path":
+		return someOf(results.Paths()...)
 	case "setup":
 		return oneOf("auto", "down", "up")
 	case "ack":
