@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"fibchurn/internal/netnstest"
+	"fibchurn/vm/vmtest"
 )
 
 // documents are the README and everything under docs.
@@ -51,6 +52,9 @@ func TestDocumentedCommands(t *testing.T) {
 			t.Fatal(err)
 		}
 		dir := t.TempDir()
+		if filepath.Base(document) == "tour.md" {
+			fromClone(t, dir)
+		}
 		for i, line := range commands(string(text)) {
 			if slices.Contains(elsewhere, line) {
 				continue
@@ -63,6 +67,25 @@ func TestDocumentedCommands(t *testing.T) {
 					t.Errorf("%s\n%v\n%s", line, err, out)
 				}
 			})
+		}
+	}
+}
+
+// fromClone makes a directory one in which the tour's commands find what they name: the
+// documents, and the place where the kernels are built.
+func fromClone(t *testing.T, dir string) {
+	t.Helper()
+	docs, err := filepath.Abs("../../docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kernels, err := vmtest.Tour()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{"docs": docs, "kernels": kernels} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -20,7 +20,7 @@ for tool in gcc make flex bison bc xz patch apt-get dpkg; do
 		fail 4 "no $tool; this helps: apt-get install gcc libc6-dev make flex bison bc xz-utils patch"
 done
 mkdir -p "$1"
-dir=$(cd "$1" && pwd)
+dir=$(cd "$1" && pwd -P) # the same by whatever link
 jobs=${JOBS:-$(nproc)}
 
 if [ ! -d "$dir/src" ]; then

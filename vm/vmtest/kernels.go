@@ -25,6 +25,17 @@ func directory() (string, error) {
 	return filepath.Join(cache, "fibchurn", "kernels"), err
 }
 
+// Tour is the directory in which docs/tour/build-kernels.sh builds for the tests: what
+// it has built is used again.
+func Tour() (string, error) {
+	dir, err := directory()
+	if err != nil {
+		return "", err
+	}
+	dir = filepath.Join(filepath.Dir(dir), "tour")
+	return dir, os.MkdirAll(dir, 0o755)
+}
+
 // Kernel returns the path of a kernel's image. Where it is not there, or the program
 // that boots it is not, the test is skipped; with FIBCHURN_REQUIRE_VM or CI in the
 // environment it fails.
