@@ -118,7 +118,7 @@ func (o *overheads) of(c *watchedCell, verb, phase string) string {
 	switch {
 	case s.N == 0:
 		return fmt.Sprintf("what %s adds to this phase is not known: no run without it beside one with it", verb)
-	case s.HasInterval() && s.Lo <= 0 && s.Hi >= 0:
+	case !s.HasInterval() || s.Lo <= 0 && s.Hi >= 0:
 		return fmt.Sprintf("%s is not shown to change this phase's time: %s (%s)", verb, percentText(s.Median), percentWithin(s)) + cpu
 	case s.Median < 0:
 		return fmt.Sprintf("%s made this phase %s%s%% faster (%s)", verb, fixed(-100*s.Median, 1), nbsp, percentWithin(s)) + cpu
