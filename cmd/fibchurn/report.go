@@ -12,9 +12,12 @@ import (
 	"fibchurn/results"
 )
 
+// reportCommand is its name, which others ask for.
+const reportCommand = "report"
+
 func (p *program) report() *cli.Command {
 	return &cli.Command{
-		Name:      "report",
+		Name:      reportCommand,
 		Usage:     "render runs from files, for people or for other programs",
 		ArgsUsage: "FILE.jsonl...",
 		Description: "Renders the runs of all files together as --format says; - is standard input. With\n" +
@@ -23,6 +26,7 @@ func (p *program) report() *cli.Command {
 			formatFlag(),
 			&cli.BoolFlag{Name: "histogram", Usage: "draw the histograms of lookups in the tables of text"},
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, which is replaced in one step, instead of standard output"},
+			profileOutFlag(),
 		}, measureFlagsNamed("json", "quiet", "color")...),
 		OnUsageError:           onUsageError,
 		UseShortOptionHandling: true,
@@ -52,6 +56,14 @@ func (p *program) reportFiles(c *cli.Context) error {
 	case output == "-":
 		return usageErrorf("--output -: standard output is where the report goes without it; ./- is a file of that name")
 	}
+	profileOut, err := profileOutOf(c)
+	if err != nil {
+		return err
+	}
+	profile, err := openProfile(profileOut)
+	if err != nil {
+		return usageErrorf("--profile-out: %v", err)
+	}
 	runs, torn, err := readRunFiles(files)
 	if err != nil {
 		return usageErrorf("report: %v", err)
@@ -69,7 +81,11 @@ func (p *program) reportFiles(c *cli.Context) error {
 	if output == "" {
 		text.Color, text.Width = colored(color, p.stdout), width(p.stdout)
 	}
-	if err := p.writeReport(format, runs, output, results.FormatOptions{Text: text}); err != nil {
+	for i := range runs {
+		profile.take(&runs[i])
+	}
+	err = p.writeReport(format, runs, output, results.FormatOptions{Text: text})
+	if err := errors.Join(err, profile.write(p.stderr)); err != nil {
 		return err
 	}
 	if format.Tests && results.AnyFailed(runs) {
