@@ -123,3 +123,22 @@ func TestTooFewSamplesForATable(t *testing.T) {
 		t.Errorf("of all CPUs:\n%s", text)
 	}
 }
+
+// Where other work hides in the wall time what watching adds, CPU time may show it.
+func TestOverheadInCPUTime(t *testing.T) {
+	runs := instrumentedRuns(10)
+	for i := range runs {
+		p := &runs[i].Phases[0]
+		p.Wall, p.System = 1_000_000*int64(1+i*7%5), 100_000+int64(i)
+		if runs[i].Profile != nil {
+			p.System *= 2
+			runs[i].Profile.Phases = []PhaseProfile{{Phase: "add", Samples: 300, Stacks: []Stack{{"resize", 300}}}}
+		}
+	}
+	text := unbreak(string(render(t, runs, TextOptions{})))
+	for _, want := range []string{"profiling is not shown to change this phase's time", "profiling slowed phases of 1000 by more than 3 %", ": add +100.0 % of its CPU time\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}

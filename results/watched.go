@@ -103,17 +103,19 @@ type overheads struct{ shown, perhaps []string }
 // tells it too where other work keeps the run from its CPU.
 func (o *overheads) of(c *watchedCell, verb, phase string) string {
 	s := c.overhead(func(r *Run) float64 { return r.pace(phase) })
-	if s.Median > warnOverhead {
-		text := fmt.Sprintf("%s%s%s", plain(phase), nbsp, percentText(s.Median))
-		if s.HasInterval() && s.Lo > 0 {
-			o.shown = append(o.shown, text)
-		} else {
-			o.perhaps = append(o.perhaps, text)
-		}
+	onCPU := c.overhead(func(r *Run) float64 { return r.cpuPace(phase) })
+	text := fmt.Sprintf("%s%s%s", plain(phase), nbsp, percentText(s.Median))
+	switch {
+	case s.Median > warnOverhead && s.HasInterval() && s.Lo > 0:
+		o.shown = append(o.shown, text)
+	case onCPU.Median > warnOverhead && onCPU.HasInterval() && onCPU.Lo > 0:
+		o.shown = append(o.shown, fmt.Sprintf("%s%s%s of its CPU time", plain(phase), nbsp, percentText(onCPU.Median)))
+	case s.Median > warnOverhead:
+		o.perhaps = append(o.perhaps, text)
 	}
 	cpu := ""
-	if s := c.overhead(func(r *Run) float64 { return r.cpuPace(phase) }); s.HasInterval() {
-		cpu = fmt.Sprintf("; its CPU time: %s (%s)", percentText(s.Median), percentWithin(s))
+	if onCPU.HasInterval() {
+		cpu = fmt.Sprintf("; its CPU time: %s (%s)", percentText(onCPU.Median), percentWithin(onCPU))
 	}
 	switch {
 	case s.N == 0:
