@@ -23,7 +23,7 @@ func openResizeCounter() (counter *resizeCounter, why string) {
 	const pmu = "/sys/bus/event_source/devices/kprobe/type"
 	text, err := os.ReadFile(pmu)
 	if err != nil {
-		return nil, "this kernel has no kprobe events (CONFIG_KPROBE_EVENTS, Linux 4.17)"
+		return nil, "this kernel has no kprobe events (CONFIG_KPROBE_EVENTS)"
 	}
 	kind, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 32)
 	if err != nil {

@@ -14,7 +14,12 @@ const leastBlocked = 0.01
 // blocked writes what threads waited for.
 func (p *page) blocked(b block) {
 	texts, warnings := blockedTexts(b)
-	p.section(texts, none)
+	for i, text := range texts {
+		if i == 0 {
+			p.gap()
+		}
+		p.paragraph(text, 4, none)
+	}
 	p.section(warnings, yellow)
 }
 

@@ -65,6 +65,9 @@ func (c *counts) add(r *Run) {
 	for _, p := range r.Phases {
 		c.wall += time.Duration(p.Wall)
 	}
+	if r.Instrumented() {
+		return // no figure is of it
+	}
 	if c.warnings == nil {
 		c.warnings = map[string]int{}
 	}

@@ -90,6 +90,22 @@ func TestWriteFolded(t *testing.T) {
 	}
 }
 
+// However a thread came to be, what it does in the kernel is in one place.
+func TestOwnInnermost(t *testing.T) {
+	for frames, want := range map[string]string{
+		"runtime.goexit_[u];fibchurn/ns.New.gowrap1_[u];fibchurn/internal/rtnl.(*Conn).call_[u];syscall.Syscall6_[u];netlink_sendmsg;resize":                 "fibchurn/internal/rtnl.(*Conn).call_[u];syscall.Syscall6_[u];netlink_sendmsg;resize",
+		"runtime.goexit_[u];fibchurn/ns.(*Namespace).thread.gowrap1_[u];fibchurn/internal/rtnl.(*Conn).call_[u];syscall.Syscall6_[u];netlink_sendmsg;resize": "fibchurn/internal/rtnl.(*Conn).call_[u];syscall.Syscall6_[u];netlink_sendmsg;resize",
+		"[fibchurn];runtime.goexit_[u];fibchurn/lookup.(*clock).now_[u];time.Since_[u]":                                                                      "[fibchurn];fibchurn/lookup.(*clock).now_[u];time.Since_[u]",
+		"[kworker];ret_from_fork;kthread;worker_thread":                                                                                                      "[kworker];ret_from_fork;kthread;worker_thread",
+		"[other];[unknown]_[u]":                                 "[other];[unknown]_[u]",
+		"runtime.mstart_[u];runtime.systemstack_[u];futex_wait": "runtime.mstart_[u];runtime.systemstack_[u];futex_wait",
+	} {
+		if got := strings.Join(ownInnermost(strings.Split(frames, ";")), ";"); got != want {
+			t.Errorf("%s\nbecomes %s", frames, got)
+		}
+	}
+}
+
 func TestWriteFlameGraph(t *testing.T) {
 	runs := profiledCase{runs: 3, weights: deleteWeights()}.make()
 	golden(t, filepath.Join("testdata", "profile.svg"), flames(t, runs))

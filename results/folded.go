@@ -67,6 +67,7 @@ func (s *profileSet) add(runs []Run, phase string) {
 		s.runs++
 		for _, stack := range p.Stacks {
 			frames := strings.Split(stack.Frames, ";")
+			frames = ownInnermost(frames)
 			frames = frames[:min(len(frames), maxFrames)]
 			for i, f := range frames {
 				frames[i] = frame(f)
@@ -75,6 +76,19 @@ func (s *profileSet) add(runs []Run, phase string) {
 			s.samples += stack.Samples
 		}
 	}
+}
+
+// ownInnermost leaves of fibchurn's frames the innermost, and what that called: those
+// outside of it tell how a thread came to be, which differs from run to run, and would
+// have one and the same path through the kernel in several places.
+func ownInnermost(frames []string) []string {
+	for i := len(frames) - 1; i >= 0; i-- {
+		if f := frames[i]; strings.HasSuffix(f, userSuffix) && (strings.HasPrefix(f, "fibchurn/") || strings.HasPrefix(f, "main.")) {
+			outside := slices.DeleteFunc(slices.Clone(frames[:i]), func(f string) bool { return strings.HasSuffix(f, userSuffix) })
+			return append(outside, frames[i:]...)
+		}
+	}
+	return frames
 }
 
 // frame makes a name harmless as a frame of a stack.

@@ -66,6 +66,31 @@ func runTexts(b block) []string {
 	if cells != nil {
 		texts[0] += " (" + strings.Join(cells, ", ") + ")"
 	}
+	return append(texts, besideTexts(b)...)
+}
+
+// besideTexts counts the runs that are no samples because they were watched.
+func besideTexts(b block) []string {
+	var profiled, traced int
+	for i := range b.runs {
+		if r := &b.runs[i]; r.profiled() {
+			profiled++
+		} else if r.traced() {
+			traced++
+		}
+	}
+	var texts []string
+	for _, n := range []struct {
+		runs int
+		word string
+	}{{profiled, "profiled"}, {traced, "traced"}} {
+		if n.runs > 0 {
+			texts = append(texts, fmt.Sprintf("beside them %d%s%s", n.runs, nbsp, n.word))
+		}
+	}
+	if len(texts) == 2 {
+		return []string{texts[0] + " and " + strings.TrimPrefix(texts[1], "beside them ")}
+	}
 	return texts
 }
 

@@ -62,3 +62,83 @@ func TestInstrumentedFailure(t *testing.T) {
 		t.Error(text.String())
 	}
 }
+
+// Two or three runs show no effect of profiling, whatever the difference: no sentence
+// says that it made a phase slower or faster.
+func TestFewRunsShowNoOverhead(t *testing.T) {
+	for _, n := range []int{1, 2, 5, 10} {
+		runs := instrumentedRuns(n)
+		for i := range runs {
+			if p := runs[i].Profile; p != nil {
+				p.Phases = []PhaseProfile{{Phase: "add", Samples: 100, Stacks: []Stack{{"resize", 100}}}}
+			}
+		}
+		text := string(render(t, runs, TextOptions{}))
+		unshown := strings.Contains(text, "profiling is not shown to change this phase's time: +900.0 % (too few pairs of runs for a 95 % interval)")
+		shown := strings.Contains(text, "profiling made this phase 900.0 % slower (95 % interval")
+		if shown != (n >= MinRuns) || unshown == shown {
+			t.Errorf("%d runs:\n%s", n, text)
+		}
+	}
+}
+
+// What makes the figures doubtful is of the runs that the figures are of.
+func TestDoubtfulRunsAreSamples(t *testing.T) {
+	runs := instrumentedRuns(3)
+	for i := range runs {
+		runs[i].Warnings = []Warning{{"load", "other work"}}
+	}
+	c := countsOf(blocks(runs)[0])
+	if len(c) != 1 || c[0].samples != 3 || c[0].instrumented != 3 || c[0].warnings["load"] != 3 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// A phase without a table is named once, with what would give it one.
+func TestTooFewSamplesForATable(t *testing.T) {
+	runs := instrumentedRuns(2)
+	for i := range runs {
+		r := &runs[i]
+		r.Phases = append(r.Phases, Phase{Name: "dismantle", Ops: 1, Wall: 1_000_000, CPUUnknown: true})
+		if r.Profile != nil {
+			r.Profile.Phases = []PhaseProfile{{Phase: "add", Samples: 2, Stacks: []Stack{{"resize", 2}}}, {Phase: "dismantle"}}
+		}
+	}
+	const hint = "--profile-scope cpus"
+	text := unbreak(string(render(t, runs, TextOptions{})))
+	for _, want := range []string{
+		"profile of 1000: no table of phases with fewer than 20 samples in all runs: add 4, dismantle 0 (other threads do the work: " + hint + ")\n",
+		"\n  more runs, longer phases or a higher --profile-hz have more samples\n",
+	} {
+		if strings.Count(text, want) != 1 {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	for i := range runs {
+		if p := runs[i].Profile; p != nil {
+			p.Scope = scopeCPUs
+		}
+	}
+	if text := string(render(t, runs, TextOptions{})); strings.Contains(text, hint) {
+		t.Errorf("of all CPUs:\n%s", text)
+	}
+}
+
+// Where other work hides in the wall time what watching adds, CPU time may show it.
+func TestOverheadInCPUTime(t *testing.T) {
+	runs := instrumentedRuns(10)
+	for i := range runs {
+		p := &runs[i].Phases[0]
+		p.Wall, p.System = 1_000_000*int64(1+i*7%5), 100_000+int64(i)
+		if runs[i].Profile != nil {
+			p.System *= 2
+			runs[i].Profile.Phases = []PhaseProfile{{Phase: "add", Samples: 300, Stacks: []Stack{{"resize", 300}}}}
+		}
+	}
+	text := unbreak(string(render(t, runs, TextOptions{})))
+	for _, want := range []string{"profiling is not shown to change this phase's time", "profiling slowed phases of 1000 by more than 3 %", ": add +100.0 % of its CPU time\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}

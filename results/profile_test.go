@@ -145,6 +145,11 @@ func TestWatchedRunsTellNoTimes(t *testing.T) {
 	runs := profiledCase{runs: 8, weights: deleteWeights(), slower: 900}.make()
 	bare := slices.DeleteFunc(slices.Clone(runs), func(r Run) bool { return r.Instrumented() })
 	before, _, _ := strings.Cut(string(render(t, runs, TextOptions{})), "profile of")
+	const beside = ", beside them 8 profiled"
+	if strings.Count(before, beside) != 1 {
+		t.Errorf("the heading does not count the runs beside them:\n%s", before)
+	}
+	before = strings.Replace(before, beside, "", 1)
 	if got, want := strings.TrimSpace(before), string(render(t, bare, TextOptions{})); !strings.HasPrefix(want, got) {
 		t.Errorf("with watched runs the tables begin\n%s\nwithout them\n%s", got, want)
 	}

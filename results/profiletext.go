@@ -19,7 +19,7 @@ const (
 
 // profiles writes a table for each cell and phase that was profiled.
 func (p *page) profiles(b block) {
-	var warnings, few []string
+	var warnings, few, untold []string
 	for _, c := range watchedCells(b, (*Run).profiled) {
 		var thin []string
 		var slowed overheads
@@ -27,7 +27,7 @@ func (p *page) profiles(b block) {
 		for _, phase := range profilePhases(c.watched) {
 			s := sharesOf(c.watched, phase)
 			if s.samples < minSamples {
-				thin = append(thin, fmt.Sprintf("%s%s%d", plain(phase), nbsp, s.samples))
+				thin = append(thin, fmt.Sprintf("%s%s%d", plain(phase), nbsp, s.samples)+othersWork(c.watched, phase))
 				continue
 			}
 			p.profile(&c, s, &slowed)
@@ -38,25 +38,34 @@ func (p *page) profiles(b block) {
 				clusters, unit = s.clusters, s.clusterUnit()
 			}
 		}
-		p.tooThin(&c, thin)
+		if thin != nil {
+			untold = append(untold, fmt.Sprintf("profile of %s: no table of phases with fewer than %d samples in all runs: %s",
+				plain(c.name), minSamples, strings.Join(thin, ", ")))
+		}
 		if unit != "" {
 			warnings = append(warnings, fmt.Sprintf("warning: %s was profiled in %s: the intervals of the shares take all samples for independent and know nothing of what "+
 				"differs between %ss, which takes %d", plain(c.name), count(clusters, unit, unit+"s"), unit, MinRuns))
 		}
 		warnings = append(append(warnings, slowed.warnings(&c, "profiling")...), lostText(&c)...)
 	}
+	if untold != nil && few == nil {
+		untold = append(untold, nbsp+nbsp+"more runs, longer phases or a higher --profile-hz have more samples")
+	}
+	p.section(untold, none)
 	if few != nil {
-		warnings = append(warnings, fmt.Sprintf("warning: fewer than %d samples: %s; more runs have more, or longer phases", fewSamples, strings.Join(few, ", ")))
+		warnings = append(warnings, fmt.Sprintf("warning: fewer than %d samples: %s; more runs, longer phases or a higher --profile-hz have more", fewSamples, strings.Join(few, ", ")))
 	}
 	p.section(append(warnings, watchedWarnings(b, (*Run).profiled, "profiled")...), yellow)
 }
 
-// tooThin names phases of which there is no table.
-func (p *page) tooThin(c *watchedCell, phases []string) {
-	if phases != nil {
-		p.section([]string{fmt.Sprintf("profile of %s: no table of phases with fewer than %d samples in all runs: %s",
-			plain(c.name), minSamples, strings.Join(phases, ", "))}, none)
+// othersWork says how to sample a phase in which the timed threads only watch.
+func othersWork(runs []Run, phase string) string {
+	for i := range runs {
+		if p := runs[i].Phase(phase); p == nil || !p.CPUUnknown || runs[i].Profile.Scope == scopeCPUs {
+			return ""
+		}
 	}
+	return " (other threads do the work: --profile-scope" + nbsp + "cpus)"
 }
 
 // profile writes the table of one phase.
@@ -78,7 +87,7 @@ func (p *page) profile(c *watchedCell, s phaseShares, slowed *overheads) {
 // phase was on a CPU at all.
 func profileTitle(c *watchedCell, s phaseShares, whole cost) string {
 	text := fmt.Sprintf("profile of %s, phase %s: %s, %s in %s", plain(c.name), plain(s.phase), samplingText(c.watched),
-		count(s.samples, "sample", "samples"), count(s.runs, "run", "runs"))
+		count(s.samples, "sample", "samples"), count(s.runs, "profiled run", "profiled runs"))
 	if whole.why == "" {
 		text += fmt.Sprintf("; on a CPU %s per %s", duration(whole.ns.Median), whole.unit)
 	}

@@ -13,7 +13,7 @@ func ratioWithin(base, new []Run, phase string, m Metric) Summary {
 	for _, p := range pairs(new, base, phase) {
 		s.add(p.loaded.Boot, quotient(m(p.loaded.Phase(phase)), m(p.empty.Phase(phase))))
 	}
-	return s.summarize()
+	return bounded(s.summarize())
 }
 
 // netRatio summarises, run by run, how many times what the other load costs this
@@ -36,15 +36,28 @@ func netRatio(l, other, empty load, m Metric) Summary {
 			s.add(p.loaded.Boot, quotient(x, y))
 		}
 	}
-	return s.summarize()
+	return bounded(s.summarize())
 }
+
+// unbounded is the ratio to nothing. Infinity is not, as means of two of them are
+// needed for medians.
+const unbounded = math.MaxFloat64 / 4
 
 // quotient is unbounded where there is nothing to divide by.
 func quotient(x, y float64) float64 {
 	if y <= 0 {
-		return math.Inf(1)
+		return unbounded
 	}
 	return x / y
+}
+
+// bounded takes the interval from a ratio that has none: where its upper end, or the
+// median, is unbounded, or the mean of an unbounded ratio and another.
+func bounded(s Summary) Summary {
+	if s.Hi >= unbounded/4 || s.Median >= unbounded/4 {
+		s.Lo, s.Hi = math.Inf(-1), math.Inf(1)
+	}
+	return s
 }
 
 // ratioText renders a ratio that has an interval, e.g. "6.0 times (95 % interval

@@ -103,22 +103,24 @@ type overheads struct{ shown, perhaps []string }
 // tells it too where other work keeps the run from its CPU.
 func (o *overheads) of(c *watchedCell, verb, phase string) string {
 	s := c.overhead(func(r *Run) float64 { return r.pace(phase) })
-	if s.Median > warnOverhead {
-		text := fmt.Sprintf("%s%s%s", plain(phase), nbsp, percentText(s.Median))
-		if s.HasInterval() && s.Lo > 0 {
-			o.shown = append(o.shown, text)
-		} else {
-			o.perhaps = append(o.perhaps, text)
-		}
+	onCPU := c.overhead(func(r *Run) float64 { return r.cpuPace(phase) })
+	text := fmt.Sprintf("%s%s%s", plain(phase), nbsp, percentText(s.Median))
+	switch {
+	case s.Median > warnOverhead && s.HasInterval() && s.Lo > 0:
+		o.shown = append(o.shown, text)
+	case onCPU.Median > warnOverhead && onCPU.HasInterval() && onCPU.Lo > 0:
+		o.shown = append(o.shown, fmt.Sprintf("%s%s%s of its CPU time", plain(phase), nbsp, percentText(onCPU.Median)))
+	case s.Median > warnOverhead:
+		o.perhaps = append(o.perhaps, text)
 	}
 	cpu := ""
-	if s := c.overhead(func(r *Run) float64 { return r.cpuPace(phase) }); s.HasInterval() {
-		cpu = fmt.Sprintf("; its CPU time: %s (%s)", percentText(s.Median), percentWithin(s))
+	if onCPU.HasInterval() {
+		cpu = fmt.Sprintf("; its CPU time: %s (%s)", percentText(onCPU.Median), percentWithin(onCPU))
 	}
 	switch {
 	case s.N == 0:
 		return fmt.Sprintf("what %s adds to this phase is not known: no run without it beside one with it", verb)
-	case s.HasInterval() && s.Lo <= 0 && s.Hi >= 0:
+	case !s.HasInterval() || s.Lo <= 0 && s.Hi >= 0:
 		return fmt.Sprintf("%s is not shown to change this phase's time: %s (%s)", verb, percentText(s.Median), percentWithin(s)) + cpu
 	case s.Median < 0:
 		return fmt.Sprintf("%s made this phase %s%s%% faster (%s)", verb, fixed(-100*s.Median, 1), nbsp, percentWithin(s)) + cpu

@@ -19,7 +19,6 @@ func measureFlags() []cli.Flag {
 		&cli.GenericFlag{Name: "warmup", Value: numberOf(1), Usage: "rounds before them that are not counted"},
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of the order of the runs"},
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "append one JSON line a run to `FILE`"},
-		profileOutFlag(),
 		&cli.BoolFlag{Name: "json", Aliases: []string{"j"}, Usage: "print the JSON lines: --format json"},
 		formatFlag(),
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress and no notes on stderr"},

@@ -70,6 +70,7 @@ func documentsIn(t *testing.T, dir string) {
 			t.Error(err)
 		}
 	}
+	linksHold(t, dir)
 }
 
 // make install puts every file where its reader looks, whatever the umask, and

@@ -23,8 +23,9 @@ const (
 func profileFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "profile", Usage: "make a second run beside each, and sample where the CPU is in its timed phases"},
-		&cli.GenericFlag{Name: "profile-hz", Value: numberOf(profile.DefaultHz), Usage: "samples a second"},
+		&cli.GenericFlag{Name: "profile-hz", Value: numberOf(profile.DefaultHz), Usage: "samples a second, 10 to 20000"},
 		&cli.StringFlag{Name: "profile-scope", Value: profile.Thread, Usage: "sample the timed `thread`s, or all cpus while one is timed"},
+		profileOutFlag(),
 	}
 }
 

@@ -19,7 +19,7 @@ func profileOutFlag() cli.Flag {
 }
 
 // profileOutOf reads the flag. Whether the command in a guest profiles is known there
-// alone.
+// alone; a report is of runs that were made.
 func profileOutOf(c *cli.Context) (string, error) {
 	path := at(c, "profile-out").String("profile-out")
 	switch {
@@ -27,7 +27,7 @@ func profileOutOf(c *cli.Context) (string, error) {
 		return "", nil
 	case path == "-":
 		return "", usageErrorf("--profile-out -: standard output has the table; ./- is a file of that name")
-	case c.Command.Name != "vm" && !at(c, "profile").Bool("profile"):
+	case c.Command.Name != "vm" && c.Command.Name != reportCommand && !at(c, "profile").Bool("profile"):
 		return "", usageErrorf("--profile-out says where to write a profile; give --profile too")
 	}
 	return path, nil

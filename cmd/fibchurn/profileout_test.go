@@ -101,6 +101,34 @@ func TestProfileOutKeeps(t *testing.T) {
 	}
 }
 
+// A report has the profile of runs that were made before, such as those of a suite.
+func TestReportProfileOut(t *testing.T) {
+	dir := t.TempDir()
+	runs, bare, graph := filepath.Join(dir, "runs.jsonl"), filepath.Join(dir, "bare.jsonl"), filepath.Join(dir, "p.svg")
+	plain := profiledRun()
+	plain.Profile = nil
+	for name, run := range map[string]*results.Run{runs: profiledRun(), bare: plain} {
+		f, err := results.Append(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(f.Write(run), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code, stdout, stderr := call("report", bare, "--profile-out", graph); code != exitOK || stdout == "" || !strings.Contains(stderr, "no run has a profile") {
+		t.Errorf("without a profile: exit %d, %q, %s", code, stdout, stderr)
+	}
+	if _, err := os.Stat(graph); err == nil {
+		t.Error("a graph of no profile")
+	}
+	code, stdout, stderr := call("report", "--format", "lkp", runs, "--profile-out", graph)
+	if got, err := os.ReadFile(graph); code != exitOK || stdout == "" || stderr != "" || !bytes.Contains(got, []byte("resize: 2 samples")) {
+		t.Errorf("exit %d, %q, %s, %v, %.200s", code, stdout, stderr, err, got)
+	}
+	mustBeRefused(t, "--profile-out: create a file beside /no/such/dir/x", "report", runs, "--profile-out", "/no/such/dir/x")
+}
+
 func TestProfileOutRefused(t *testing.T) {
 	for args, want := range map[string]string{
 		"routes --profile-out x.svg":                       "--profile-out says where to write a profile; give --profile too",
@@ -108,7 +136,7 @@ func TestProfileOutRefused(t *testing.T) {
 		"routes --profile-out=":                            "--profile-out: the value is empty",
 		"routes --profile-out -":                           "--profile-out -: standard output has the table",
 		"suite --profile-out x quick":                      "unknown flag",
-		"--profile-out x suite quick":                      "--profile-out is for the lines of a suite",
+		"--profile-out x suite quick":                      "--profile-out: a suite has none; 'fibchurn report --profile-out FILE' makes one of its runs",
 		"vm --kernel /dev/null -- routes --profile-out x":  "a guest keeps no files",
 		"vm --kernel /dev/null -- --profile-out x routes ": "a guest keeps no files",
 	} {

@@ -12,9 +12,12 @@ import (
 	"fibchurn/results"
 )
 
+// reportCommand is its name, which others ask for.
+const reportCommand = "report"
+
 func (p *program) report() *cli.Command {
 	return &cli.Command{
-		Name:      "report",
+		Name:      reportCommand,
 		Usage:     "render runs from files, for people or for other programs",
 		ArgsUsage: "FILE.jsonl...",
 		Description: "Renders the runs of all files together as --format says; - is standard input. With\n" +
@@ -26,6 +29,7 @@ func (p *program) report() *cli.Command {
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, which is replaced in one step, instead of standard output; html where its name ends so"},
 			&cli.StringFlag{Name: "plots", Usage: "write every chart of the page to the directory `DIR` too, as SVG and PNG"},
 			&cli.StringFlag{Name: "by", Usage: "of html and --plots, set against each other runs of another `KEY`: file, kernel, label, cell or environment.KEY (default: the label, or else the kernel)"},
+			profileOutFlag(),
 		}, measureFlagsNamed("json", "quiet", "color")...),
 		OnUsageError:           onUsageError,
 		UseShortOptionHandling: true,
@@ -59,6 +63,14 @@ func (p *program) reportFiles(c *cli.Context) error {
 	case output == "-":
 		return usageErrorf("--output -: standard output is where the report goes without it; ./- is a file of that name")
 	}
+	profileOut, err := profileOutOf(c)
+	if err != nil {
+		return err
+	}
+	profile, err := openProfile(profileOut)
+	if err != nil {
+		return usageErrorf("--profile-out: %v", err)
+	}
 	runs, torn, err := readRunFiles(files)
 	if err != nil {
 		return usageErrorf("report: %v", err)
@@ -81,8 +93,12 @@ func (p *program) reportFiles(c *cli.Context) error {
 	if output == "" {
 		text.Color, text.Width = colored(color, p.stdout), width(p.stdout)
 	}
-	if err := p.writeReport(format, runs, output, results.FormatOptions{Text: text}); err != nil {
-		return keyError(err)
+	for i := range runs {
+		profile.take(&runs[i])
+	}
+	err = p.writeReport(format, runs, output, results.FormatOptions{Text: text})
+	if err := errors.Join(keyError(err), profile.write(p.stderr)); err != nil {
+		return err
 	}
 	if format.Tests && results.AnyFailed(runs) {
 		return errors.New("report: there are runs of which a check failed")

@@ -74,10 +74,13 @@ func suiteSessionOf(c *cli.Context, names []string) (*suiteSession, error) {
 	default:
 		return nil, usageErrorf("suite: unexpected argument %q", names[1])
 	}
-	for _, name := range []string{"runs", "warmup", "seed", "4", "6", "sync-mem", "profile", "profile-hz", "profile-scope", "trace-resize", "profile-out"} {
+	for _, name := range []string{"runs", "warmup", "seed", "4", "6", "sync-mem", "profile", "profile-hz", "profile-scope", "trace-resize"} {
 		if at(c, name).IsSet(name) {
 			return nil, usageErrorf("--%s is for the lines of a suite, not for all of it", name)
 		}
+	}
+	if at(c, "profile-out").IsSet("profile-out") {
+		return nil, usageErrorf("--profile-out: a suite has none; 'fibchurn report --profile-out FILE' makes one of its runs")
 	}
 	m, err := measureOf(c)
 	if err != nil {

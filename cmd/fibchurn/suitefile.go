@@ -174,7 +174,10 @@ func mayBeInSuite(c *cli.Context) error {
 	if !measures(c.Command) {
 		return usageErrorf("%s measures nothing: it cannot be in a suite", c.Command.Name)
 	}
-	for _, name := range []string{"output", "json", "format", "profile-out"} {
+	if at(c, "profile-out").IsSet("profile-out") {
+		return usageErrorf("--profile-out: a line of a suite has none of its own; 'fibchurn report --profile-out FILE' makes one of the runs")
+	}
+	for _, name := range []string{"output", "json", "format"} {
 		if at(c, name).IsSet(name) {
 			return usageErrorf("--%s: a line of a suite has none of its own; give it to the suite", name)
 		}

@@ -51,7 +51,7 @@ func Open(names *kallsyms.Table) (*Tracer, error) {
 
 func (t *Tracer) open(names *kallsyms.Table) error {
 	if _, err := os.Stat("/sys/bus/event_source/devices/kprobe"); err != nil {
-		return unsupported("this kernel has no kprobe events (CONFIG_KPROBE_EVENTS, Linux 4.17)", "use a kernel that has them, or leave --trace-resize out")
+		return unsupported("this kernel has no kprobe events (CONFIG_KPROBE_EVENTS)", "use a kernel that has them, or leave --trace-resize out")
 	}
 	for _, function := range Functions() {
 		symbol, why := symbolOf(names, function)

@@ -130,17 +130,17 @@ func probes(t tree, kernel kernelName) []probe {
 		}, simple(probeBPF)},
 		{Capability{
 			Name:      "kprobes",
-			NeededFor: "counts and times of the trie's functions (--trace-resize, fibchurn resize)",
+			NeededFor: "counts of the kernel's resize calls (fibchurn resize), and of the trie's functions (--trace-resize)",
 			HowTo:     "CONFIG_KPROBES, CONFIG_KPROBE_EVENTS, and root (CAP_PERFMON)",
 		}, simple(probeKprobes)},
 		{Capability{
 			Name:      "perf cpu-clock",
-			NeededFor: "profiles (--profile), where the hardware counts no cycles",
+			NeededFor: "which functions a phase's time goes to, and what it waited for (--profile)",
 			HowTo:     "CONFIG_PERF_EVENTS, and root or sysctl kernel.perf_event_paranoid=1",
 		}, simple(probeCPUClock)},
 		{Capability{
 			Name:      "perf cycles",
-			NeededFor: "profiles by cycles (--profile), which look into stretches without interrupts",
+			NeededFor: "profiles that see code with interrupts off; they take cpu-clock otherwise",
 			HowTo:     "a processor whose counters the kernel drives; in a virtual machine a virtual PMU (QEMU: -cpu host)",
 		}, simple(probeCycles)},
 		{Capability{

@@ -47,6 +47,22 @@ func TestProbe(t *testing.T) {
 	}
 }
 
+// What may be refused is found under the name by which it is asked for.
+func TestNeededForNamesFlags(t *testing.T) {
+	var all strings.Builder
+	for _, p := range probes(running, uname()) {
+		all.WriteString(p.capability.NeededFor + "\n")
+	}
+	for _, name := range []string{"--profile", "--trace-resize", "--sync-mem", "--probe bpf", "-6", "fibchurn vm", "fibchurn resize"} {
+		if !strings.Contains(all.String(), name) {
+			t.Errorf("nothing is needed for %s", name)
+		}
+	}
+	if strings.Contains(all.String(), "nothing") {
+		t.Errorf("a capability that nothing needs:\n%s", all.String())
+	}
+}
+
 // A namespace with its loopback device up has a table, so that it can be seen
 // whether the kernel counts.
 func TestTriestatOfNewNamespace(t *testing.T) {

@@ -37,6 +37,8 @@ install: generated
 	$(INSTALL) -d -m 0755 $(DESTDIR)$(docdir)/docs
 	$(INSTALL) -m 0644 README.md LICENSE $(DESTDIR)$(docdir)
 	$(INSTALL) -m 0644 docs/*.md $(DESTDIR)$(docdir)/docs
+	$(INSTALL) -d -m 0755 $(DESTDIR)$(docdir)/docs/lava
+	$(INSTALL) -m 0644 docs/lava/* $(DESTDIR)$(docdir)/docs/lava
 
 # With the variables that it was installed with.
 uninstall:
