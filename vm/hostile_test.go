@@ -81,7 +81,7 @@ func FuzzModuleTree(f *testing.F) {
 
 // FuzzSysctl: what is taken stays below /proc/sys.
 func FuzzSysctl(f *testing.F) {
-	for _, seed := range []string{"net.ipv4.fib_sync_mem=65536", "a/b = c", "../x=1", "net..x=1", "=", "a=\n", "/etc/passwd=x"} {
+	for _, seed := range []string{"net.ipv4.fib_sync_mem=65536", "a/b = c", "../x=1", "net..x=1", "=", "a=\n", "/etc/passwd=x", ".=0"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -13,6 +13,7 @@ func FuzzRing(f *testing.F) {
 	f.Add(recorded(), uint64(0), uint64(len(recorded())))
 	f.Add(recorded(), uint64(4000), uint64(len(recorded())))
 	f.Add(make([]byte, 64), uint64(0), uint64(64))
+	f.Add([]byte{9, 0, 0, 0, 0, 0, 12}, uint64(4080), uint64(64)) // no multiple of 8
 	f.Add(record(unix.PERF_RECORD_SAMPLE, 0, 1, 2, 1<<63), uint64(8), uint64(32))
 	f.Fuzz(func(t *testing.T, records []byte, from, length uint64) {
 		const size = 1 << 12

@@ -20,6 +20,7 @@ func FuzzRing(f *testing.F) {
 	f.Add(sample, uint64(0), uint64(64))
 	f.Add(append(sample, lost...), uint64(size-16), uint64(88))
 	f.Add(make([]byte, 8), uint64(0), uint64(size))
+	f.Add([]byte{9, 0, 0, 0, 0, 0, 12}, uint64(size-16), uint64(64)) // no multiple of 8
 	f.Fuzz(func(t *testing.T, records []byte, from, length uint64) {
 		from, length = from&^7%(1<<40), length&^7%(size+1)
 		page := &unix.PerfEventMmapPage{Data_head: from + length, Data_tail: from}
