@@ -1,11 +1,15 @@
 package vm
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"fibchurn/vm/vmtest"
 )
@@ -46,6 +50,26 @@ func TestQEMUArguments(t *testing.T) {
 	for _, needed := range known[:2] {
 		if !slices.Contains(args, needed) {
 			t.Errorf("%s is not given to QEMU", needed)
+		}
+	}
+}
+
+// A keeper that somebody kills takes its machine with it, and the boot is an error.
+func TestKeeperKilled(t *testing.T) {
+	for _, kernel := range []string{vmtest.UML, vmtest.Linux612} {
+		killer := time.AfterFunc(3*time.Second, func() {
+			for pid, command := range machines() {
+				status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+				if strings.Contains(command, keeperName) && strings.Contains(string(status), fmt.Sprintf("\nPPid:\t%d\n", os.Getpid())) {
+					_ = syscall.Kill(pid, syscall.SIGKILL)
+				}
+			}
+		})
+		tr := try(t.Context(), t, kernel, Machine{}, "runs", "100000", "1")
+		killer.Stop()
+		var failed *GuestError
+		if !errors.As(tr.err, &failed) || failed.Fault != Killed {
+			t.Errorf("%s: %v", kernel, tr.err)
 		}
 	}
 }
