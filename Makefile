@@ -13,7 +13,7 @@ GOTEST  := $(GO) test -p 1 -timeout 20m
 BUILD   ?= bin
 VERSION ?= $(shell git describe --always --dirty 2>/dev/null)
 
-.PHONY: build run test lint bench nightly tools kernels clean
+.PHONY: build run test lint bench fuzz death nightly tools kernels clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o $(BUILD)/fibchurn ./cmd/fibchurn
@@ -36,6 +36,20 @@ lint:
 
 bench: build
 	$(SUDO) env "PATH=$$PATH" "HOME=$$HOME" $(GO) run ./internal/bench
+
+# Every fuzz target for FUZZTIME, one after the other.
+FUZZTIME ?= 1m
+fuzz:
+	@grep -rn --include='*_test.go' '^func Fuzz' . | sed 's/^\(.*\)\/[^/]*:[0-9]*:func \(Fuzz[A-Za-z0-9]*\)(.*/\1 \2/' | sort -u | \
+	while read -r package target; do \
+		echo "$$package $$target"; \
+		$(GO) test "$$package" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) || exit 1; \
+	done
+
+# Commands are ended at MOMENTS random moments.
+MOMENTS ?= 200
+death:
+	$(SUDO) env "PATH=$$PATH" "HOME=$$HOME" "FIBCHURN_MOMENTS=$(MOMENTS)" $(GOTEST) -count 1 -run '^TestDeath$$' ./cmd/fibchurn
 
 # The nightly comparison of two kernels, in virtual machines: docs/nightly.md.
 nightly: build

@@ -1,6 +1,10 @@
 package results
 
-import "github.com/jedib0t/go-pretty/v6/text"
+import (
+	"sort"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+)
 
 // clipped renders the grid as lines does. Where it is too wide it first shortens the
 // values of the first column, names of any length, before it drops columns.
@@ -24,12 +28,10 @@ func (g grid) clipped(width int) (lines []string, headings int, note string) {
 // clip shortens a name to a width in columns. What says most of a Go symbol is at its
 // end, of a kernel's at its beginning: those are short and rarely cut.
 func clip(name string, width int) string {
-	runes := []rune(name)
 	if text.StringWidth(name) <= width {
 		return name
 	}
-	for text.StringWidth(string(runes)) > width-2 {
-		runes = runes[1:]
-	}
-	return ".." + string(runes)
+	runes := []rune(name) // maybe very many: what a file holds is no promise
+	cut := sort.Search(len(runes), func(i int) bool { return text.StringWidth(string(runes[i:])) <= width-2 })
+	return ".." + string(runes[cut:])
 }

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 )
@@ -56,8 +57,7 @@ type compareDelta struct {
 // EncodeComparison writes one line of JSON for every row, for every geometric
 // mean, and for every function that was compared; docs/compare.md describes the fields. The error is w's.
 func EncodeComparison(w io.Writer, c Comparison) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
+	enc := comparisonEncoder{w}
 	for _, t := range compareTables(c) {
 		for _, r := range t.rows {
 			if err := enc.Encode(lineOf(c, r)); err != nil {
@@ -78,6 +78,20 @@ func EncodeComparison(w io.Writer, c Comparison) error {
 		}
 	}
 	return nil
+}
+
+// A comparisonEncoder writes a line in one call.
+type comparisonEncoder struct{ w io.Writer }
+
+func (e comparisonEncoder) Encode(l compareLine) error {
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(l); err != nil {
+		return err
+	}
+	_, err := e.w.Write(escapeJSON(line.Bytes()))
+	return err
 }
 
 func lineOf(c Comparison, r CompareRow) compareLine {

@@ -38,7 +38,7 @@ func encodeLine(run *Run) ([]byte, error) {
 	if err := enc.Encode(&r); err != nil {
 		return nil, fmt.Errorf("encode run %d of cell %q: %w", r.Run, r.Cell, err)
 	}
-	return buf.Bytes(), nil
+	return escapeJSON(buf.Bytes()), nil
 }
 
 func orEmpty[T any](list []T) []T {

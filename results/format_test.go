@@ -11,7 +11,7 @@ import (
 )
 
 // formatCases are runs of every sort, by the name of their golden files.
-func formatCases(t *testing.T) map[string][]Run {
+func formatCases(t testing.TB) map[string][]Run {
 	t.Helper()
 	two := threeCells().make()
 	for _, r := range threeCells().make() {

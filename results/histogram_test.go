@@ -13,7 +13,7 @@ import (
 )
 
 // histogramLatency is a record of the given times, each with its count.
-func histogramLatency(t *testing.T, times map[int64]int64) Latency {
+func histogramLatency(t testing.TB, times map[int64]int64) Latency {
 	t.Helper()
 	h := hdrhistogram.New(1, 60_000_000_000, 3)
 	for ns, count := range times {

@@ -75,7 +75,7 @@ func lookupCases() map[string]lookupCase {
 	}
 }
 
-func (c lookupCase) make(t *testing.T) []Run {
+func (c lookupCase) make(t testing.TB) []Run {
 	var runs []Run
 	for n := 1; n <= c.runs; n++ {
 		for i, p := range c.cells {
@@ -90,7 +90,7 @@ func (c lookupCase) make(t *testing.T) []Run {
 	return runs
 }
 
-func (c lookupCase) run(t *testing.T, p lookupPoint, n int) Run {
+func (c lookupCase) run(t testing.TB, p lookupPoint, n int) Run {
 	r := threeCells().run(cellRoutes, n, 0)
 	r.Command, r.Phases, r.Time = "lookup", []Phase{}, time.Date(2026, 1, 1, 0, n, 0, 0, time.UTC)
 	under := c.under
@@ -117,7 +117,7 @@ func (c lookupCase) run(t *testing.T, p lookupPoint, n int) Run {
 }
 
 // syntheticLatency is of 1000 lookups about a median, with a tail.
-func syntheticLatency(t *testing.T, p50, calibration int64) Latency {
+func syntheticLatency(t testing.TB, p50, calibration int64) Latency {
 	t.Helper()
 	h := hdrhistogram.New(1, 60_000_000_000, 3)
 	for i := range 1000 {

@@ -13,12 +13,14 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
-	"github.com/ulikunitz/xz"
 )
 
 // moduleLimit bounds a module's uncompressed size in bytes. The largest drivers
 // have some 20 MB.
 const moduleLimit = 256 << 20
+
+// zstdWindowLimit is the window of zstd -22 --ultra in bytes.
+const zstdWindowLimit = 128 << 20
 
 // A decompressor opens one of the compressions that modules come in. The kernel
 // could do some of them itself, but not every kernel, so the host does it.
@@ -30,8 +32,10 @@ type decompressor struct {
 func decompressors() []decompressor {
 	return []decompressor{
 		{"", func(r io.Reader) (io.Reader, error) { return r, nil }},
-		{".xz", func(r io.Reader) (io.Reader, error) { return xz.NewReader(r) }},
-		{".zst", func(r io.Reader) (io.Reader, error) { return zstd.NewReader(r, zstd.WithDecoderConcurrency(1)) }},
+		{".xz", newXZReader},
+		{".zst", func(r io.Reader) (io.Reader, error) {
+			return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindowLimit))
+		}},
 		{".gz", func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }},
 	}
 }

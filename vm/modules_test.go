@@ -22,7 +22,7 @@ func moduleOf(release, depends string) []byte {
 }
 
 // compressed compresses by the file's suffix.
-func compressed(t *testing.T, name string, content []byte) []byte {
+func compressed(t testing.TB, name string, content []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	var w io.WriteCloser

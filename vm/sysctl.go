@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"unicode"
 )
 
 // A Sysctl is a kernel parameter, set before the command starts, in the initial
@@ -18,7 +19,7 @@ type Sysctl struct {
 func ParseSysctl(text string) (Sysctl, error) {
 	name, value, found := strings.Cut(text, "=")
 	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-	if !found || name == "" || value == "" || strings.Contains(name, "..") || strings.ContainsAny(name, " \t:") {
+	if !found || strings.Trim(name, "./") == "" || value == "" || strings.Contains(name, "..") || strings.ContainsAny(name, " \t:") || strings.ContainsFunc(text, unicode.IsControl) {
 		return Sysctl{}, fmt.Errorf("%q is no sysctl (such as net.ipv4.fib_sync_mem=65536)", text)
 	}
 	return Sysctl{name, value}, nil

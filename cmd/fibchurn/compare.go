@@ -96,7 +96,7 @@ func (p *program) writeComparison(c results.Comparison, json bool, color string)
 		return results.WriteComparison(p.stdout, c, results.TextOptions{Color: colored(color, p.stdout), Width: width(p.stdout)})
 	}
 	for _, w := range c.Warnings {
-		fmt.Fprintf(p.stderr, "fibchurn: warning: %s\n", w.Text)
+		fmt.Fprintf(p.stderr, "fibchurn: warning: %s\n", harmless(w.Text))
 	}
 	return results.EncodeComparison(p.stdout, c)
 }

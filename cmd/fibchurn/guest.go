@@ -71,7 +71,7 @@ func (p *program) bootOne(s *vmSession, k vm.Kernel, title string, console *os.F
 		fmt.Fprintln(p.stderr, "fibchurn:", title)
 	}
 	m := s.machines[k.Label]
-	m.Stdout, m.Stderr = p.stdout, &said{to: p.stderr, label: k.Label, before: s.said}
+	m.Stdout, m.Stderr = &harmlessWriter{p.stdout}, &said{to: p.stderr, label: k.Label, before: s.said}
 	if console != nil {
 		m.Console = console
 		fmt.Fprintf(console, "fibchurn: %s\n", title)
@@ -96,7 +96,7 @@ func (p *program) endOfBoot(k vm.Kernel, outcome vm.Outcome, err error, stop, ab
 	case err != nil && stop.Err() != nil:
 		// A guest that is being stopped may end in any way.
 		if !errors.Is(err, churn.ErrStopped) && !quiet {
-			fmt.Fprintf(p.stderr, "fibchurn: while it was being stopped: %v\n", err)
+			fmt.Fprintf(p.stderr, "fibchurn: while it was being stopped: %s\n", harmless(err.Error()))
 		}
 		return churn.ErrStopped
 	}
@@ -133,7 +133,7 @@ func (p *program) bootError(k vm.Kernel, outcome vm.Outcome, err error) error {
 		if failed.Exit == exitUnsupported && len(outcome.ModulesTried) > 0 {
 			fmt.Fprintf(p.stderr, "fibchurn: no modules of kernel %s were found; --modules says where they are\n", k.Release)
 		}
-		fmt.Fprintln(p.stderr, "fibchurn:", failed)
+		fmt.Fprintln(p.stderr, "fibchurn:", harmless(failed.Error()))
 		return childExit(failed.Exit)
 	}
 	if len(failed.Console) > 0 {
@@ -153,7 +153,7 @@ type said struct {
 }
 
 func (s *said) Write(p []byte) (int, error) {
-	line := s.label + ": " + strings.TrimRight(string(p), "\n")
+	line := harmless(s.label + ": " + strings.TrimRight(string(p), "\n"))
 	if !s.before[line] {
 		s.before[line] = true
 		fmt.Fprintln(s.to, line)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jsimonetti/rtnetlink/v2"
+	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
 )
 
 // A hostState is all of the initial namespace that fibchurn must leave alone, and
@@ -58,10 +60,39 @@ func readHostState(t testing.TB) hostState {
 		text, err := json.Marshal(r)
 		add(err, "rule %s", text)
 	}
+	neighbours, err := c.Neigh.List()
+	add(err, "")
+	for _, n := range neighbours {
+		if n.State&unix.NUD_PERMANENT != 0 { // others come and go by themselves
+			add(nil, "neighbour %d %s on %d flags %x", n.Family, n.Attributes.Address, n.Index, n.Flags)
+		}
+	}
+	s = append(s, nexthops(t)...)
 	s = append(s, sysctls(t)...)
 	s = append(s, namedNamespaces(t)...)
 	slices.Sort(s)
 	return s
+}
+
+// nexthops are the nexthop objects and groups.
+func nexthops(t testing.TB) []string {
+	t.Helper()
+	c, err := netlink.Dial(unix.NETLINK_ROUTE, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	messages, err := c.Execute(netlink.Message{
+		Header: netlink.Header{Type: unix.RTM_GETNEXTHOP, Flags: netlink.Request | netlink.Dump}, Data: make([]byte, unix.SizeofNhmsg),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, m := range messages {
+		found = append(found, fmt.Sprintf("nexthop %x", m.Data))
+	}
+	return found
 }
 
 // sysctls are the readable ones of /proc/sys/net and /proc/sys/user.

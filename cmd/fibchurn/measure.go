@@ -18,6 +18,9 @@ func (p *program) measure(m *measure, kind string, cells func(kind string) []chu
 	if _, check := p.stdout.(checkOnly); check {
 		return nil
 	}
+	if err := checkOutput(m.output); err != nil {
+		return usageErrorf("--output: %v", err)
+	}
 	release, err := holdSyncMem(m.syncMem)
 	if err != nil {
 		return err

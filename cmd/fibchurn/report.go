@@ -78,7 +78,7 @@ func (p *program) reportFiles(c *cli.Context) error {
 	runs, twice := results.Distinct(runs)
 	if !at(c, "quiet").Bool("quiet") {
 		for _, t := range torn {
-			fmt.Fprintf(p.stderr, "fibchurn: warning: %v\n", t)
+			fmt.Fprintf(p.stderr, "fibchurn: warning: %s\n", harmless(t.Error()))
 		}
 		if twice > 0 {
 			fmt.Fprintf(p.stderr, "fibchurn: warning: %d of the lines repeat a run and are left out\n", twice)

@@ -94,6 +94,10 @@ func (e *event) drain(f func(kind uint32, misc uint16, body []byte)) {
 	for tail < head {
 		at := tail % size
 		length := uint64(binary.NativeEndian.Uint16(data[at+6:])) // the header is never torn: all is 8-byte aligned
+		if length < 8 || length%8 != 0 || length > min(size, head-tail) {
+			tail = head // what the kernel does not write
+			break
+		}
 		record := data[at:min(at+length, size)]
 		if at+length > size {
 			torn = append(append(torn[:0], record...), data[:at+length-size]...)

@@ -34,6 +34,10 @@ type switches struct {
 // record takes one record and returns the absence that it ends, if it ends one. The
 // absence's stack is good until the next call.
 func (s *switches) record(kind uint32, misc uint16, body []byte) (absence, bool) {
+	least := map[uint32]int{unix.PERF_RECORD_SAMPLE: 24, unix.PERF_RECORD_LOST: 16, unix.PERF_RECORD_SWITCH: 16}
+	if len(body) < least[kind] {
+		return absence{}, false // what the kernel does not write
+	}
 	switch kind {
 	case unix.PERF_RECORD_SAMPLE: // pid and tid, time, number of addresses, addresses
 		s.now.stack = s.now.stack[:0]

@@ -61,7 +61,7 @@ func (r *ring) read(f func(kind uint32, body []byte)) {
 		from := at & uint64(len(r.data)-1)
 		kind := binary.NativeEndian.Uint32(r.data[from:])
 		size := uint64(binary.NativeEndian.Uint16(r.data[from+6:]))
-		if size < header {
+		if size < header || size%8 != 0 || size > min(uint64(len(r.data)), head-at) {
 			break // what the kernel does not write
 		}
 		if end := from + size; end <= uint64(len(r.data)) {

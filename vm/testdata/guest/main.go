@@ -41,6 +41,13 @@ func run(args []string, stdout, stderr io.Writer) int {
 			return 1
 		}
 		fmt.Fprintf(stdout, "%s\n", content)
+	case "hostfs": // DIR of the host, to be written to
+		if err := unix.Mount("none", "/tmp", "hostfs", 0, args[2]); err != nil {
+			fmt.Fprintln(stdout, "mount:", err)
+			return 0
+		}
+		err := os.WriteFile("/tmp/escaped", []byte("x"), 0o644)
+		fmt.Fprintln(stdout, "write:", err)
 	case "sleep":
 		time.Sleep(time.Hour)
 	case "die": // PID 1 ends

@@ -1,0 +1,75 @@
+package vm
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"fibchurn/vm/vmtest"
+)
+
+// A guest of User-Mode Linux, whose kernel has hostfs built in, can mount nothing of
+// this machine, be it root there, unless the user's own parameters allow it.
+func TestGuestHasNoHostFiles(t *testing.T) {
+	for _, test := range []struct {
+		append []string
+		said   string
+		wrote  bool
+	}{{nil, "mount: ", false}, {[]string{"hostfs=/"}, "write: <nil>", true}} {
+		dir := t.TempDir()
+		tr := try(t.Context(), t, vmtest.UML, Machine{Append: test.append}, "hostfs", dir)
+		if tr.err != nil || !strings.HasPrefix(tr.stdout.String(), test.said) {
+			t.Errorf("%q: %v, said %q", test.append, tr.err, tr.stdout.String())
+		}
+		_, err := os.Stat(filepath.Join(dir, "escaped"))
+		if wrote := err == nil; wrote != test.wrote {
+			t.Errorf("%q: a file of the host was written: %v", test.append, wrote)
+		}
+	}
+}
+
+// A machine under QEMU has no disk, network, shared directory, monitor or debugger.
+func TestQEMUArguments(t *testing.T) {
+	m := Machine{CPUs: 2, MemoryMiB: 256, Append: []string{"a=b"}}
+	args := qemuArguments("qemu", AccelTCG, "tcg", Kernel{Path: "/k", Kind: BzImage}, m)
+	known := []string{
+		"-nodefaults", "-no-user-config", "-no-reboot", "-display", "-machine", "-accel", "-cpu", "-smp", "-m", "-chardev", "-serial",
+		"-kernel", "-initrd", "-append",
+	}
+	for _, arg := range args[1:] {
+		if strings.HasPrefix(arg, "-") && !slices.Contains(known, arg) {
+			t.Errorf("%s is given to QEMU", arg)
+		}
+	}
+	for _, needed := range known[:2] {
+		if !slices.Contains(args, needed) {
+			t.Errorf("%s is not given to QEMU", needed)
+		}
+	}
+}
+
+// A keeper that somebody kills takes its machine with it, and the boot is an error.
+func TestKeeperKilled(t *testing.T) {
+	for _, kernel := range []string{vmtest.UML, vmtest.Linux612} {
+		killer := time.AfterFunc(3*time.Second, func() {
+			for pid, command := range machines() {
+				status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+				if strings.Contains(command, keeperName) && strings.Contains(string(status), fmt.Sprintf("\nPPid:\t%d\n", os.Getpid())) {
+					_ = syscall.Kill(pid, syscall.SIGKILL)
+				}
+			}
+		})
+		tr := try(t.Context(), t, kernel, Machine{}, "runs", "100000", "1")
+		killer.Stop()
+		var failed *GuestError
+		if !errors.As(tr.err, &failed) || failed.Fault != Killed {
+			t.Errorf("%s: %v", kernel, tr.err)
+		}
+	}
+}
