@@ -22,8 +22,9 @@ type soak struct {
 	Length  time.Duration // of the whole command
 	Changes int64         // of routes
 	Lookups int64
-	// Resident is the program's resident memory in KiB: the median of the samples of the
-	// second quarter of its life and of the last.
+	// Resident is the program's resident memory in KiB, without the maps that it shares
+	// with the kernel (RssAnon): the median of the samples of the second quarter of its
+	// life and of the last.
 	Resident [2]int64
 	// Slab is the kernel's before and after, in KiB.
 	Slab [2]int64
@@ -130,7 +131,7 @@ func watchResident(pid int, every time.Duration, ended <-chan error) (samples []
 		case err := <-ended:
 			return samples, err
 		case <-tick.C:
-			if kb, err := procFigure(fmt.Sprintf("/proc/%d/status", pid), "VmRSS:"); err == nil {
+			if kb, err := procFigure(fmt.Sprintf("/proc/%d/status", pid), "RssAnon:"); err == nil {
 				samples = append(samples, kb) // else it has just ended
 			}
 		}
