@@ -94,12 +94,14 @@ func loopsFor(longer time.Duration) (int, error) {
 // A braked workload adds routes and flushes them, with a brake on.
 type braked struct {
 	*churn.RoutesSpec
-	cell  string
+	side  int
 	brake *brake
 }
 
-// Cell tells the two sides apart; their specs are the same.
-func (w *braked) Cell() string { return w.cell }
+// Cell tells the two sides of a session apart; their specs are the same.
+func (w *braked) Cell() string { return sideName(w.side) }
+
+func sideName(side int) string { return [2]string{"base", "new"}[side] }
 
 // Plan is that of routes, without what lies between add and flush.
 func (w *braked) Plan() (*churn.Plan, error) {

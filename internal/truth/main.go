@@ -31,6 +31,7 @@ func main() {
 	flag.StringVar(&s.kernel, "uml", defaultKernel(), "a User-Mode Linux kernel, for equal-guests, nights and soak")
 	flag.IntVar(&s.tables, "tables", 100, "comparisons of equals, natively and in guests")
 	flag.IntVar(&s.tries, "tries", 100, "tries of each planted slow-down")
+	flag.StringVar(&s.metric, "metric", "wall", "time of the planted slow-downs: wall, or on a busy machine cpu")
 	flag.IntVar(&s.nights, "nights", 24, "simulated nights")
 	flag.DurationVar(&s.soak, "soak", 30*time.Minute, "length of the soak")
 	flag.Parse()
@@ -49,6 +50,7 @@ type settings struct {
 	program string
 	out     io.Writer
 
+	metric                string // of planted slow-downs
 	tables, tries, nights int
 	soak                  time.Duration
 }

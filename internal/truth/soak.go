@@ -23,17 +23,16 @@ type soak struct {
 	Changes int64         // of routes
 	Lookups int64
 	// Resident is the program's resident memory in KiB, without the maps that it shares
-	// with the kernel (RssAnon): the median of the samples of the second quarter of its
-	// life and of the last.
+	// with the kernel (RssAnon), early and late while routes flap.
 	Resident [2]int64
 	// Slab is the kernel's before and after, in KiB.
 	Slab [2]int64
 }
 
-// What a soak may leave: of the program's memory, growth in KiB from its second quarter
-// to its last, and of the kernel's, the share of its slab.
+// What a soak may leave: of the program's memory, growth in KiB from early to late, and
+// of the kernel's, a share of its slab.
 const (
-	mostGrowth = 1024
+	mostGrowth = 512
 	mostSlab   = 0.01
 )
 
@@ -44,7 +43,7 @@ func (p *proof) soaked() error {
 	if err != nil {
 		return err
 	}
-	p.say("lookup --under flap for %s: %d changes and %d lookups, no wrong answer; resident memory %d KiB, later %d KiB",
+	p.say("lookup --under flap for %s: %d changes and %d lookups, no wrong answer; resident memory %d KiB early and %d KiB late while routes flap",
 		here.Length.Round(time.Second), here.Changes, here.Lookups, here.Resident[0], here.Resident[1])
 	guest, err := p.soakInGuest(p.soak / 3)
 	if err != nil {
@@ -91,8 +90,7 @@ func soakFor(binary string, length time.Duration, file string) (*soak, error) {
 	if len(resident) < 40 {
 		return nil, fmt.Errorf("%d samples of the resident memory are too few", len(resident))
 	}
-	quarter := len(resident) / 4
-	s.Resident = [2]int64{middle(resident[quarter : 2*quarter]), middle(resident[3*quarter:])}
+	s.Resident = flapping(resident)
 	runs, err := runsOf(file)
 	if err != nil {
 		return nil, err
@@ -101,6 +99,13 @@ func soakFor(binary string, length time.Duration, file string) (*soak, error) {
 		return nil, err
 	}
 	return s, s.count(runs)
+}
+
+// flapping are the medians of the samples of two twelfths of the command: routes flap in
+// its middle third, of which these are the second and the last quarter.
+func flapping(samples []int64) [2]int64 {
+	n := len(samples)
+	return [2]int64{middle(samples[n*5/12 : n*6/12]), middle(samples[n*7/12 : n*8/12])}
 }
 
 func soakArgs(stretch time.Duration, file string) []string {
@@ -142,7 +147,7 @@ func watchResident(pid int, every time.Duration, ended <-chan error) (samples []
 // grace periods, and namespaces are dismantled in the background. It waits for the time
 // that takes, or until the slab is within the limit of what it was before.
 func settledSlab(before int64) (int64, error) {
-	const patience = 15 * time.Second
+	const patience = 6 * time.Second
 	least := int64(1) << 62
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
 		kb, err := procFigure("/proc/meminfo", "Slab:")
