@@ -61,12 +61,13 @@ func (b *brake) apply() (_ *os.File, err error) {
 	return f, nil
 }
 
-// took is how long the kernel needs for the filter, the least of several measurements.
+// took is how long the kernel needs for the filter: the least of many measurements, each
+// so short that some are not interrupted on a busy machine either.
 func (b *brake) took() (time.Duration, error) {
 	message := make([]byte, 64)
 	least := time.Duration(1<<63 - 1)
-	for range 20 {
-		_, each, err := b.program.Benchmark(message, 2000, nil)
+	for range 200 {
+		_, each, err := b.program.Benchmark(message, 50, nil)
 		if err != nil {
 			return 0, fmt.Errorf("time the brake: %w", err)
 		}
@@ -78,7 +79,7 @@ func (b *brake) took() (time.Duration, error) {
 // loopsFor is how far a brake must count to take longer by a time than one that counts
 // to 1.
 func loopsFor(longer time.Duration) (int, error) {
-	const many = 100_000
+	const many = 10_000
 	slow, err := newBrake(many)
 	if err != nil {
 		return 0, err

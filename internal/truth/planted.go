@@ -65,7 +65,7 @@ func (p *proof) plantedBy(off *brake, change float64) error {
 
 // A pilot is what runs without a slow-down say of what is to come.
 type pilot struct {
-	route   time.Duration // median of a route in the phase
+	route   time.Duration // median wall time of a route in the phase
 	spread  float64       // relative, 1.5 times the MAD
 	samples int           // a side, that the comparison asks for
 }
@@ -80,12 +80,16 @@ func (p *proof) pilot(name string, off *brake, change float64) (pilot, error) {
 	if err != nil {
 		return pilot{}, err
 	}
-	times, err := p.phaseTimes(sides)
+	route, err := routeTime(sides)
+	if err != nil {
+		return pilot{}, err
+	}
+	times, err := phaseTimes(sides, p.metric)
 	if err != nil {
 		return pilot{}, err
 	}
 	middle := median(times)
-	out := pilot{route: time.Duration(middle / brakedRoutes), samples: found.SamplesForLimit}
+	out := pilot{route: route, samples: found.SamplesForLimit}
 	for i, t := range times {
 		times[i] = math.Abs(t - middle)
 	}
@@ -206,8 +210,19 @@ func measureBraked(sides [2]string, runs int, base, new *brake) (err error) {
 	return session.Measure(context.Background(), context.Background())
 }
 
+// routeTime is the median wall time of a route. A delay is a share of it whatever the
+// metric: on a busy machine CPU time is counted short, of what is planted as of the rest
+// (churn's runDelays).
+func routeTime(sides [2]string) (time.Duration, error) {
+	walls, err := phaseTimes(sides, "wall")
+	if err != nil {
+		return 0, err
+	}
+	return time.Duration(median(walls) / brakedRoutes), nil
+}
+
 // phaseTimes are what the phase of each run took, in ns, by the metric.
-func (p *proof) phaseTimes(sides [2]string) (times []float64, err error) {
+func phaseTimes(sides [2]string, metric string) (times []float64, err error) {
 	for _, path := range sides {
 		runs, err := runsOf(path)
 		if err != nil {
@@ -216,7 +231,7 @@ func (p *proof) phaseTimes(sides [2]string) (times []float64, err error) {
 		for i := range runs {
 			phase := runs[i].Phase(brakedPhase)
 			ns := phase.Wall
-			if p.metric == "cpu" {
+			if metric == "cpu" {
 				ns = phase.User + phase.System
 			}
 			times = append(times, float64(ns))

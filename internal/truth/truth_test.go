@@ -109,11 +109,11 @@ func TestPlantedSlowDownIsFound(t *testing.T) {
 	if err := measureBraked(p.sides("pilot"), 10, off, off); err != nil {
 		t.Fatal(err)
 	}
-	times, err := p.phaseTimes(p.sides("pilot"))
-	if err != nil || len(times) != 20 {
-		t.Fatalf("%d times of 20, %v", len(times), err)
+	route, err := routeTime(p.sides("pilot"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	got, err := p.plant(off, change, pilot{route: time.Duration(median(times) / brakedRoutes), samples: samples})
+	got, err := p.plant(off, change, pilot{route: route, samples: samples})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,11 +198,11 @@ func TestSoakInGuest(t *testing.T) {
 }
 
 func TestTally(t *testing.T) {
-	row := func(p float64, result results.Result, reachable bool) row {
+	of := func(p float64, result results.Result, reachable bool) row {
 		return row{P: p, Alpha: 0.01, Result: string(result), Reachable: reachable}
 	}
-	equal, alone := row(0.5, results.Unshown, true), row(0.008, results.Unshown, true)
-	flagged, blind := row(0.0001, results.Slower, true), row(0.3, results.Unshown, false)
+	equal, alone := of(0.5, results.Unshown, true), of(0.008, results.Unshown, true)
+	flagged, blind := of(0.0001, results.Slower, true), of(0.3, results.Unshown, false)
 	for _, test := range []struct {
 		name    string
 		flagged int // of 100 tables
