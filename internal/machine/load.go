@@ -20,6 +20,16 @@ const (
 	stealLimit = 0.01
 	// loadLimit is the share of one core above which other work is reported.
 	loadLimit = 0.10
+	// A stretch between shortestBrief and shortestJudged is judged by a limit that the
+	// coarseness of jiffies does not reach.
+	shortestBrief = 3 * jiffy
+	briefLimit    = 0.50
+	// pressureLimit is the share of a stretch under shortestJudged for which some task waited for a
+	// CPU, above which other work is reported.
+	pressureLimit = 0.50
+	// fullLimit is the share of all CPUs above which what the caller used itself is
+	// reason enough for waiting.
+	fullLimit = 0.75
 )
 
 // A Load is a snapshot of how busy the machine has been since it was booted. The
@@ -28,7 +38,10 @@ type Load struct {
 	taken time.Time
 	stat  cpuStat
 	tasks int // running or runnable, but for threads of this process
-	err   error
+	// waited is how long some task waited for a CPU; 0 where the kernel does not say
+	// (CONFIG_PSI).
+	waited time.Duration
+	err    error
 }
 
 // cpuStat is the sum over all CPUs in /proc/stat, in jiffies (show_stat,
@@ -58,7 +71,7 @@ func snapshot(t tree) Load {
 	} else {
 		tasks = max(0, tasks-1) // the thread that asked
 	}
-	return Load{taken: time.Now(), stat: stat, tasks: tasks, err: err}
+	return Load{taken: time.Now(), stat: stat, tasks: tasks, waited: readWaited(t, buffer), err: err}
 }
 
 // Since says what disturbed the stretch between two snapshots, of which before is
@@ -67,11 +80,13 @@ func snapshot(t tree) Load {
 // The kinds are
 //
 //	steal  the hypervisor withheld more than 1 % of the CPU time that was wanted
-//	load   other work took more than a tenth of a core, or more tasks of others
-//	       than there are CPUs wanted to run both times
+//	load   other work took more than a tenth of a core (in a stretch under 100 ms,
+//	       half of one), or more tasks of others than there are CPUs wanted to run both
+//	       times, or in a stretch under 100 ms some task waited for a CPU more than half
+//	       of the time
 //
 // /proc/stat counts in 10 ms, so two of these are allowed for, and a stretch under
-// 100 ms is not judged by it. Work that the kernel does for the caller in threads
+// 30 ms is not judged by it, but by /proc/pressure/cpu, which counts in us. Work that the kernel does for the caller in threads
 // of its own, such as removing a namespace, counts as other work.
 func (l Load) Since(before Load, own time.Duration) []results.Warning {
 	if err := errors.Join(before.err, l.err); err != nil || before.taken.IsZero() || l.taken.IsZero() {
@@ -138,15 +153,31 @@ func lessOrZero(a, b uint64) uint64 {
 
 // loadText returns the sentence of a "load" warning, or "".
 func (l Load) loadText(before Load, wall, own time.Duration) string {
-	if wall >= shortestJudged {
-		if cores := otherCores(difference(l.stat, before.stat), wall, own); cores > loadLimit {
+	limit := loadLimit
+	if wall < shortestJudged {
+		limit = briefLimit
+	}
+	if wall >= shortestBrief {
+		if cores := otherCores(difference(l.stat, before.stat), wall, own); cores > limit {
 			return fmt.Sprintf("Other work on this machine took %.1f of a core during the run.", cores)
 		}
+	}
+	if share := waitedShare(before, l, wall, own); wall < shortestJudged && share > pressureLimit {
+		return fmt.Sprintf("All CPUs were busy: some task waited for one for %.0f %% of the run.", 100*min(share, 1))
 	}
 	if waiting := min(l.tasks, before.tasks); l.stat.cpus > 0 && waiting > l.stat.cpus {
 		return fmt.Sprintf("%d other tasks wanted to run on %d CPUs before and after the run.", waiting, l.stat.cpus)
 	}
 	return ""
+}
+
+// waitedShare is for what share of a stretch some task waited for a CPU: 0 where the
+// caller itself used most of the CPUs, and may have been what waited.
+func waitedShare(before, after Load, wall, own time.Duration) float64 {
+	if wall <= 0 || after.waited <= before.waited || float64(own) > fullLimit*float64(after.stat.cpus)*float64(wall) {
+		return 0
+	}
+	return float64(after.waited-before.waited) / float64(wall)
 }
 
 // otherCores is how many cores' worth of time others used, at least.
