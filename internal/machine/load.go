@@ -24,12 +24,9 @@ const (
 	// coarseness of jiffies does not reach.
 	shortestBrief = 3 * jiffy
 	briefLimit    = 0.50
-	// pressureLimit is the share of a stretch under shortestJudged for which some task waited for a
-	// CPU, above which other work is reported.
+	// pressureLimit is the share of a stretch under shortestJudged for which tasks
+	// waited for a CPU, above which as many other tasks as CPUs are other work.
 	pressureLimit = 0.50
-	// fullLimit is the share of all CPUs above which what the caller used itself is
-	// reason enough for waiting.
-	fullLimit = 0.75
 )
 
 // A Load is a snapshot of how busy the machine has been since it was booted. The
@@ -38,7 +35,8 @@ type Load struct {
 	taken time.Time
 	stat  cpuStat
 	tasks int // running or runnable, but for threads of this process
-	// waited is how long some task waited for a CPU; 0 where the kernel does not say
+	// waited is how long a task waited for a CPU, the mean of those that were not idle
+	// (collect_percpu_times, kernel/sched/psi.c); 0 where the kernel does not say
 	// (CONFIG_PSI).
 	waited time.Duration
 	err    error
@@ -82,12 +80,13 @@ func snapshot(t tree) Load {
 //	steal  the hypervisor withheld more than 1 % of the CPU time that was wanted
 //	load   other work took more than a tenth of a core (in a stretch under 100 ms,
 //	       half of one), or more tasks of others than there are CPUs wanted to run both
-//	       times, or in a stretch under 100 ms some task waited for a CPU more than half
-//	       of the time
+//	       times; in a stretch under 100 ms as many as there are CPUs, if tasks waited
+//	       for one most of the time
 //
 // /proc/stat counts in 10 ms, so two of these are allowed for, and a stretch under
-// 30 ms is not judged by it, but by /proc/pressure/cpu, which counts in us. Work that the kernel does for the caller in threads
-// of its own, such as removing a namespace, counts as other work.
+// 30 ms is not judged by it. /proc/pressure/cpu counts in us. Work that the kernel does
+// for the caller in threads of its own, such as removing a namespace, counts as other
+// work.
 func (l Load) Since(before Load, own time.Duration) []results.Warning {
 	if err := errors.Join(before.err, l.err); err != nil || before.taken.IsZero() || l.taken.IsZero() {
 		text := "How busy the machine was is unknown."
@@ -162,22 +161,17 @@ func (l Load) loadText(before Load, wall, own time.Duration) string {
 			return fmt.Sprintf("Other work on this machine took %.1f of a core during the run.", cores)
 		}
 	}
-	if share := waitedShare(before, l, wall, own); wall < shortestJudged && share > pressureLimit {
-		return fmt.Sprintf("All CPUs were busy: some task waited for one for %.0f %% of the run.", 100*min(share, 1))
-	}
-	if waiting := min(l.tasks, before.tasks); l.stat.cpus > 0 && waiting > l.stat.cpus {
-		return fmt.Sprintf("%d other tasks wanted to run on %d CPUs before and after the run.", waiting, l.stat.cpus)
+	waiting, cpus := min(l.tasks, before.tasks), l.stat.cpus
+	if cpus > 0 && (waiting > cpus || waiting == cpus && wall < shortestJudged && l.pressed(before, wall)) {
+		return fmt.Sprintf("%d other tasks wanted to run on %d CPUs before and after the run.", waiting, cpus)
 	}
 	return ""
 }
 
-// waitedShare is for what share of a stretch some task waited for a CPU: 0 where the
-// caller itself used most of the CPUs, and may have been what waited.
-func waitedShare(before, after Load, wall, own time.Duration) float64 {
-	if wall <= 0 || after.waited <= before.waited || float64(own) > fullLimit*float64(after.stat.cpus)*float64(wall) {
-		return 0
-	}
-	return float64(after.waited-before.waited) / float64(wall)
+// pressed reports whether tasks waited for a CPU most of the time. Where every CPU has a
+// task, and one of them another, the mean of the CPUs is their number's part.
+func (l Load) pressed(before Load, wall time.Duration) bool {
+	return float64(l.waited-before.waited)*float64(l.stat.cpus) > pressureLimit*float64(wall)
 }
 
 // otherCores is how many cores' worth of time others used, at least.

@@ -84,10 +84,10 @@ func TestSince(t *testing.T) {
 		{name: "just long enough", wall: 100 * time.Millisecond, busy: 18, steal: 2, tasks: 1, want: []string{"steal", "load"}},
 		{name: "short, but a queue before and after", wall: time.Millisecond, tasks: 3, want: []string{"load"}},
 		{name: "a queue as long as the CPUs", wall: time.Millisecond, tasks: 2},
-		{name: "short, and somebody waited", wall: 20 * time.Millisecond, own: 10 * time.Millisecond, tasks: 2, wait: 11 * time.Millisecond, want: []string{"load"}},
-		{name: "short, and somebody waited a little", wall: 20 * time.Millisecond, own: 10 * time.Millisecond, tasks: 2, wait: 10 * time.Millisecond},
-		{name: "short, and own threads may have waited", wall: 20 * time.Millisecond, own: 31 * time.Millisecond, tasks: 2, wait: 20 * time.Millisecond},
-		{name: "long enough for jiffies", wall: time.Second, own: 500 * time.Millisecond, busy: 50, tasks: 1, wait: 900 * time.Millisecond},
+		{name: "as long, and somebody waited", wall: 20 * time.Millisecond, tasks: 2, wait: 6 * time.Millisecond, want: []string{"load"}},
+		{name: "as long, and somebody waited a little", wall: 20 * time.Millisecond, tasks: 2, wait: 5 * time.Millisecond},
+		{name: "somebody waited, but not all CPUs are taken", wall: 20 * time.Millisecond, tasks: 1, wait: 20 * time.Millisecond},
+		{name: "long enough for jiffies", wall: time.Second, own: 500 * time.Millisecond, busy: 50, tasks: 2, wait: 900 * time.Millisecond},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
