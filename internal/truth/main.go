@@ -7,14 +7,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"fibchurn/vm"
@@ -25,7 +28,9 @@ func main() {
 	if len(os.Args) == 2 && os.Args[1] == spinArgument {
 		spin()
 	}
-	s := settings{out: os.Stdout, script: ".ci/nightly"}
+	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer release()
+	s := settings{ctx: ctx, out: os.Stdout, script: ".ci/nightly"}
 	parts := flag.String("parts", strings.Join(partNames(), ","), "what to prove, comma-separated")
 	flag.StringVar(&s.binary, "fibchurn", "bin/fibchurn", "the program")
 	flag.StringVar(&s.kernel, "uml", defaultKernel(), "a User-Mode Linux kernel, for equal-guests, nights and soak")
@@ -37,15 +42,17 @@ func main() {
 	flag.Parse()
 	if err := s.prove(strings.Split(*parts, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, "truth:", err)
+		release()
 		os.Exit(1)
 	}
 }
 
 // settings are how much is to be proved, and with what.
 type settings struct {
-	binary string // fibchurn
-	kernel string // User-Mode Linux
-	script string // the nightly comparison
+	ctx    context.Context // its end ends everything
+	binary string          // fibchurn
+	kernel string          // User-Mode Linux
+	script string          // the nightly comparison
 	// program is this one, for a guest; empty: the one that runs.
 	program string
 	out     io.Writer
@@ -95,7 +102,7 @@ func (s settings) prove(names []string) error {
 	}
 	var err error
 	for _, part := range parts() {
-		if slices.Contains(names, part.name) {
+		if slices.Contains(names, part.name) && s.ctx.Err() == nil {
 			err = errors.Join(err, s.one(part))
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -88,7 +87,7 @@ func (p *proof) night(dir, suite string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(p.script)
+	cmd := p.command(p.script)
 	cmd.Env = append(os.Environ(), "FIBCHURN="+binary, "KERNEL="+p.kernel, "BASE="+p.kernel, "RESULTS="+dir, "SUITE="+suite,
 		"BOOTS=1", "FAIL_ABOVE=100000%", "VMFLAGS=--memory "+guestMemory+" --metric wall --phase add")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -73,7 +73,7 @@ type pilot struct {
 // pilot compares equals and takes from the comparison how many samples find the change.
 func (p *proof) pilot(name string, off *brake, change float64) (pilot, error) {
 	sides := p.sides(name)
-	if err := measureBraked(sides, pilotRuns, off, off); err != nil {
+	if err := measureBraked(p.ctx, sides, pilotRuns, off, off); err != nil {
 		return pilot{}, err
 	}
 	found, err := p.compareBraked(sides, "--fail-above", fmt.Sprintf("%g%%", 100*change))
@@ -133,7 +133,7 @@ func (p *proof) plant(off *brake, change float64, from pilot) (*planting, error)
 	var deltas []float64
 	for try := range p.tries {
 		sides := p.sides(fmt.Sprintf("planted-%g-%d", change, try))
-		if err := measureBraked(sides, from.samples, off, on); err != nil {
+		if err := measureBraked(p.ctx, sides, from.samples, off, on); err != nil {
 			return nil, err
 		}
 		found, err := p.compareBraked(sides)
@@ -171,7 +171,7 @@ func (p *proof) compareBraked(sides [2]string, more ...string) (row, error) {
 
 // measureBraked appends runs with one brake to the file of base, and as many with
 // another to that of new, in turn: by the program's own session and runner.
-func measureBraked(sides [2]string, runs int, base, new *brake) (err error) {
+func measureBraked(ctx context.Context, sides [2]string, runs int, base, new *brake) (err error) {
 	var files [2]*results.File
 	for i, path := range sides {
 		if files[i], err = results.Append(path); err != nil {
@@ -207,7 +207,7 @@ func measureBraked(sides [2]string, runs int, base, new *brake) (err error) {
 		},
 		Progress: func(int, int, churn.Workload) {},
 	}
-	return session.Measure(context.Background(), context.Background())
+	return session.Measure(ctx, ctx)
 }
 
 // routeTime is the median wall time of a route. A delay is a share of it whatever the

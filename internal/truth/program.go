@@ -8,14 +8,23 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 
 	"fibchurn/results"
 )
 
+// command is a child in a process group of its own, all of which ends with the context.
+func (p *proof) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(p.ctx, name, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	return cmd
+}
+
 // fibchurn executes the program and returns what it printed. An exit code other than 0
 // is an error with what the program said.
 func (p *proof) fibchurn(args ...string) (stdout, stderr string, err error) {
-	cmd := exec.Command(p.binary, args...)
+	cmd := p.command(p.binary, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err = cmd.Run(); err != nil {

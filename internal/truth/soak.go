@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,7 +38,7 @@ const (
 // soaked watches the program here, and the kernel in a guest in which nothing else is at
 // work; there is too much else in this machine's slab.
 func (p *proof) soaked() error {
-	here, err := soakFor(p.binary, p.soak, p.file("soak.jsonl"))
+	here, err := p.soakFor(p.soak, p.file("soak.jsonl"))
 	if err != nil {
 		return err
 	}
@@ -65,17 +64,17 @@ func (s *soak) slabChange() float64 { return float64(s.Slab[1])/float64(s.Slab[0
 
 // soakFor executes the command for so long in all: a third each before, during and after
 // the flapping. A wrong or lost answer is an error.
-func soakFor(binary string, length time.Duration, file string) (*soak, error) {
+func (p *proof) soakFor(length time.Duration, file string) (*soak, error) {
 	s := &soak{Length: length}
 	// What the first use of anything needs is there before the first look at the slab.
-	if err := exec.Command(binary, soakArgs(100*time.Millisecond, os.DevNull)...).Run(); err != nil {
+	if err := p.command(p.binary, soakArgs(100*time.Millisecond, os.DevNull)...).Run(); err != nil {
 		return nil, fmt.Errorf("warm up: %w", err)
 	}
 	var err error
 	if s.Slab[0], err = settledSlab(0); err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(binary, soakArgs(length/3, file)...)
+	cmd := p.command(p.binary, soakArgs(length/3, file)...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
@@ -197,7 +196,7 @@ func (p *proof) soakInGuest(length time.Duration) (*soak, error) {
 	}
 	var stdout, stderr bytes.Buffer
 	machine := vm.Machine{Files: []string{binary}, Timeout: length + 5*time.Minute, Stdout: &stdout, Stderr: &stderr, Program: p.program}
-	outcome, err := vm.Boot(context.Background(), kernel, machine, []string{"truth", binary, length.String()}, func(*results.Run) error { return nil })
+	outcome, err := vm.Boot(p.ctx, kernel, machine, []string{"truth", binary, length.String()}, func(*results.Run) error { return nil })
 	if err != nil || outcome.Exit != 0 {
 		return nil, fmt.Errorf("soak in a guest: exit %d, %v: %s", outcome.Exit, err, lastLines(stderr.String()))
 	}
@@ -236,5 +235,6 @@ func soakAsGuest(binary, length string) (*soak, error) {
 	if err := os.Chmod(binary, 0o755); err != nil { // files come without the right to execute
 		return nil, err
 	}
-	return soakFor(binary, d, "/tmp/soak.jsonl")
+	p := &proof{settings: settings{ctx: context.Background(), binary: binary}}
+	return p.soakFor(d, "/tmp/soak.jsonl")
 }

@@ -38,7 +38,7 @@ func newProof(t *testing.T) *proof {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &proof{dir: t.TempDir(), settings: settings{binary: fibchurn.Path(t), script: script, out: io.Discard, metric: "cpu"}}
+	return &proof{dir: t.TempDir(), settings: settings{ctx: t.Context(), binary: fibchurn.Path(t), script: script, out: io.Discard, metric: "cpu"}}
 }
 
 // The tests below compare at a level of 1 in 10000: so often they fail by chance.
@@ -106,7 +106,7 @@ func TestPlantedSlowDownIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer off.close()
-	if err := measureBraked(p.sides("pilot"), 10, off, off); err != nil {
+	if err := measureBraked(p.ctx, p.sides("pilot"), 10, off, off); err != nil {
 		t.Fatal(err)
 	}
 	route, err := routeTime(p.sides("pilot"))
@@ -176,7 +176,7 @@ func TestAppendingAtOnce(t *testing.T) {
 
 func TestSoak(t *testing.T) {
 	p := newProof(t)
-	s, err := soakFor(p.binary, 6*time.Second, p.file("soak.jsonl"))
+	s, err := p.soakFor(6*time.Second, p.file("soak.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestTally(t *testing.T) {
 }
 
 func TestUnknownPart(t *testing.T) {
-	err := settings{out: io.Discard}.prove([]string{"equal", "unequal"})
+	err := settings{ctx: t.Context(), out: io.Discard}.prove([]string{"equal", "unequal"})
 	if err == nil || !strings.Contains(err.Error(), `"unequal"`) {
 		t.Error(err)
 	}
