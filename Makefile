@@ -13,7 +13,7 @@ GOTEST  := $(GO) test -p 1 -timeout 20m
 BUILD   ?= bin
 VERSION ?= $(shell git describe --always --dirty 2>/dev/null)
 
-.PHONY: build run test lint bench fuzz death nightly tools kernels clean
+.PHONY: build run test lint bench truth fuzz death nightly tools kernels clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o $(BUILD)/fibchurn ./cmd/fibchurn
@@ -50,6 +50,12 @@ fuzz:
 MOMENTS ?= 200
 death:
 	$(SUDO) env "PATH=$$PATH" "HOME=$$HOME" "FIBCHURN_MOMENTS=$(MOMENTS)" $(GOTEST) -count 1 -run '^TestDeath$$' ./cmd/fibchurn
+
+# That the verdicts hold: about an hour and a half on a machine with nothing else to do.
+# TRUTHFLAGS="-parts equal,planted -soak 5m" does less.
+truth: build kernels
+	CGO_ENABLED=0 $(GO) build -trimpath -o $(BUILD)/truth ./internal/truth
+	$(SUDO) env "PATH=$$PATH" "HOME=$$HOME" $(BUILD)/truth $(TRUTHFLAGS)
 
 # The nightly comparison of two kernels, in virtual machines: docs/nightly.md.
 nightly: build

@@ -1,10 +1,30 @@
 package lookup
 
+import hdrhistogram "github.com/HdrHistogram/hdrhistogram-go"
+
 // A burster is an instrument that has the kernel make many lookups a call.
 type burster struct {
 	probe *BPFProbe
 	clock *clock
 	burst [2]int // lookups a call, so that one takes about burstTime
+
+	// Made once, since a turn allocates nothing: files times in the sheet, and passes
+	// reports on.
+	file  func(ns, count int64)
+	sheet *hdrhistogram.Histogram
+	pass  func(report)
+	to    func(report)
+}
+
+func newBurster(p *BPFProbe, c *clock) *burster {
+	b := &burster{probe: p, clock: c, burst: [2]int{256, 256}}
+	b.file = func(ns, count int64) { record(b.sheet, ns, count) }
+	b.pass = func(r report) {
+		r.asked = b.clock.fromKernel(r.asked) - b.clock.doubt
+		r.answered = b.clock.fromKernel(r.answered) + b.clock.doubt
+		b.to(r)
+	}
+	return b
 }
 
 // burstTime is how long one call may take, in ns: a stretch ends no later than
@@ -29,8 +49,8 @@ func (b *burster) turn(t *turn) error {
 		took := max(1, end-start)
 		*burst = int(min(max(int64(*burst)*burstTime/took, 64), int64(*burst)*2, maxBurst))
 	}
-	times := t.sheet.times[t.column()]
-	b.probe.Times(t.blank, func(ns, count int64) { record(times, ns, count) })
+	b.sheet = t.sheet.times[t.column()]
+	b.probe.Times(t.blank, b.file)
 	return nil
 }
 
@@ -66,15 +86,14 @@ func (b *burster) paced(t *turn) error {
 
 // drain passes on reports with the times of this process's clock, made as wide as
 // the doubt between the clocks.
-func (b *burster) drain(f func(report)) { b.probe.drain(b.translated(f)) }
-func (b *burster) last(f func(report))  { b.probe.last(b.translated(f)) }
+func (b *burster) drain(f func(report)) {
+	b.to = f
+	b.probe.drain(b.pass)
+}
 
-func (b *burster) translated(f func(report)) func(report) {
-	return func(r report) {
-		r.asked = b.clock.fromKernel(r.asked) - b.clock.doubt
-		r.answered = b.clock.fromKernel(r.answered) + b.clock.doubt
-		f(r)
-	}
+func (b *burster) last(f func(report)) {
+	b.to = f
+	b.probe.last(b.pass)
 }
 
 func (b *burster) unkept() int64 { return b.probe.unkept() }

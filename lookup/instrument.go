@@ -110,7 +110,7 @@ func (k kind) open(s *Spec, keys *Keys, c *clock) (instrument, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &burster{probe: p, clock: c, burst: [2]int{256, 256}}, nil
+		return newBurster(p, c), nil
 	}
 	var p Probe
 	var err error

@@ -21,6 +21,12 @@ type reader struct {
 	wrong       []int64
 	first       *WrongAnswerError
 	watched     watched
+
+	// A turn allocates nothing: while a run goes on nothing is collected
+	// (churn.Runner), and it may go on for hours.
+	now    turn           // under way
+	keeps  []func(report) // keep and check, by instrument
+	checks []func(report)
 }
 
 func newReader(s *Sampler, cpu int) *reader {
@@ -28,7 +34,8 @@ func newReader(s *Sampler, cpu int) *reader {
 	r.instruments = make([]instrument, len(s.kinds))
 	r.pending = make([][]report, len(s.kinds))
 	r.checked, r.wrong = make([]int64, len(s.kinds)), make([]int64, len(s.kinds))
-	for range s.kinds {
+	for k := range s.kinds {
+		r.keeps, r.checks = append(r.keeps, r.keep(k)), append(r.checks, r.check(k))
 		sheets := make([]*sheet, len(stretches()))
 		for i := range sheets {
 			sheets[i] = newSheet()
@@ -174,7 +181,8 @@ func (r *reader) round(p *phase) error {
 
 // turn gives one instrument the thread, and then checks what it was answered.
 func (r *reader) turn(instrument instrument, i int, p *phase, blank bool) error {
-	t := turn{clock: &r.s.clock, phase: p, blank: blank, sheet: r.sheets[i][p.stretch]}
+	r.now = turn{clock: &r.s.clock, phase: p, blank: blank, sheet: r.sheets[i][p.stretch]}
+	t := &r.now
 	if !blank {
 		t.witness = r.watched.witness
 	}
@@ -188,12 +196,12 @@ func (r *reader) turn(instrument instrument, i int, p *phase, blank bool) error 
 	}
 	start := t.clock.now()
 	t.pace.start, t.until = start, start+length
-	err := instrument.turn(&t)
+	err := instrument.turn(t)
 	t.sheet.busy[t.column()] += t.clock.now() - start
 	if r.s.oracle.timed.Load() {
-		instrument.drain(r.keep(i))
+		instrument.drain(r.keeps[i])
 	} else {
-		instrument.drain(r.check(i))
+		instrument.drain(r.checks[i])
 	}
 	return err
 }
@@ -239,7 +247,7 @@ func (r *reader) close() error {
 	var err error
 	for i, instrument := range r.instruments {
 		if instrument != nil {
-			check := r.check(i)
+			check := r.checks[i]
 			for _, found := range r.pending[i] {
 				check(found)
 			}

@@ -71,7 +71,7 @@ func mustRenderHarmlessly(t *testing.T, runs []Run) {
 	named := noNumber.Match(lines.Bytes())
 	all := everyRendering(runs)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		out := &bounded{left: 1<<20 + 100*lines.Len()}
+		out := &boundedBuffer{left: 1<<20 + 100*lines.Len()}
 		if err := all[name](out); errors.Is(err, errUnbounded) {
 			t.Errorf("%s: %d bytes of runs became more than %d", name, lines.Len(), out.Len())
 		}
@@ -89,13 +89,13 @@ func mustRenderHarmlessly(t *testing.T, runs []Run) {
 
 var errUnbounded = errors.New("far more than was read")
 
-// A bounded buffer has an end.
-type bounded struct {
+// A boundedBuffer has an end.
+type boundedBuffer struct {
 	bytes.Buffer
 	left int
 }
 
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *boundedBuffer) Write(p []byte) (int, error) {
 	if b.left -= len(p); b.left < 0 {
 		return 0, errUnbounded
 	}

@@ -20,6 +20,13 @@ const (
 	stealLimit = 0.01
 	// loadLimit is the share of one core above which other work is reported.
 	loadLimit = 0.10
+	// A stretch between shortestBrief and shortestJudged is judged by a limit that the
+	// coarseness of jiffies does not reach.
+	shortestBrief = 3 * jiffy
+	briefLimit    = 0.50
+	// pressureLimit is the share of a stretch under shortestJudged for which tasks
+	// waited for a CPU, above which as many other tasks as CPUs are other work.
+	pressureLimit = 0.50
 )
 
 // A Load is a snapshot of how busy the machine has been since it was booted. The
@@ -28,7 +35,11 @@ type Load struct {
 	taken time.Time
 	stat  cpuStat
 	tasks int // running or runnable, but for threads of this process
-	err   error
+	// waited is how long a task waited for a CPU, the mean of those that were not idle
+	// (collect_percpu_times, kernel/sched/psi.c); 0 where the kernel does not say
+	// (CONFIG_PSI).
+	waited time.Duration
+	err    error
 }
 
 // cpuStat is the sum over all CPUs in /proc/stat, in jiffies (show_stat,
@@ -58,7 +69,7 @@ func snapshot(t tree) Load {
 	} else {
 		tasks = max(0, tasks-1) // the thread that asked
 	}
-	return Load{taken: time.Now(), stat: stat, tasks: tasks, err: err}
+	return Load{taken: time.Now(), stat: stat, tasks: tasks, waited: readWaited(t, buffer), err: err}
 }
 
 // Since says what disturbed the stretch between two snapshots, of which before is
@@ -67,12 +78,15 @@ func snapshot(t tree) Load {
 // The kinds are
 //
 //	steal  the hypervisor withheld more than 1 % of the CPU time that was wanted
-//	load   other work took more than a tenth of a core, or more tasks of others
-//	       than there are CPUs wanted to run both times
+//	load   other work took more than a tenth of a core (in a stretch under 100 ms,
+//	       half of one), or more tasks of others than there are CPUs wanted to run both
+//	       times; in a stretch under 100 ms as many as there are CPUs, if tasks waited
+//	       for one most of the time
 //
 // /proc/stat counts in 10 ms, so two of these are allowed for, and a stretch under
-// 100 ms is not judged by it. Work that the kernel does for the caller in threads
-// of its own, such as removing a namespace, counts as other work.
+// 30 ms is not judged by it. /proc/pressure/cpu counts in us. Work that the kernel does
+// for the caller in threads of its own, such as removing a namespace, counts as other
+// work.
 func (l Load) Since(before Load, own time.Duration) []results.Warning {
 	if err := errors.Join(before.err, l.err); err != nil || before.taken.IsZero() || l.taken.IsZero() {
 		text := "How busy the machine was is unknown."
@@ -138,15 +152,26 @@ func lessOrZero(a, b uint64) uint64 {
 
 // loadText returns the sentence of a "load" warning, or "".
 func (l Load) loadText(before Load, wall, own time.Duration) string {
-	if wall >= shortestJudged {
-		if cores := otherCores(difference(l.stat, before.stat), wall, own); cores > loadLimit {
+	limit := loadLimit
+	if wall < shortestJudged {
+		limit = briefLimit
+	}
+	if wall >= shortestBrief {
+		if cores := otherCores(difference(l.stat, before.stat), wall, own); cores > limit {
 			return fmt.Sprintf("Other work on this machine took %.1f of a core during the run.", cores)
 		}
 	}
-	if waiting := min(l.tasks, before.tasks); l.stat.cpus > 0 && waiting > l.stat.cpus {
-		return fmt.Sprintf("%d other tasks wanted to run on %d CPUs before and after the run.", waiting, l.stat.cpus)
+	waiting, cpus := min(l.tasks, before.tasks), l.stat.cpus
+	if cpus > 0 && (waiting > cpus || waiting == cpus && wall < shortestJudged && l.pressed(before, wall)) {
+		return fmt.Sprintf("%d other tasks wanted to run on %d CPUs before and after the run.", waiting, cpus)
 	}
 	return ""
+}
+
+// pressed reports whether tasks waited for a CPU most of the time. Where every CPU has a
+// task, and one of them another, the mean of the CPUs is their number's part.
+func (l Load) pressed(before Load, wall time.Duration) bool {
+	return float64(l.waited-before.waited)*float64(l.stat.cpus) > pressureLimit*float64(wall)
 }
 
 // otherCores is how many cores' worth of time others used, at least.

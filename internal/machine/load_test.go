@@ -44,6 +44,19 @@ func TestParseLoadavg(t *testing.T) {
 	}
 }
 
+func TestParsePressure(t *testing.T) {
+	const full = "\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n"
+	for text, want := range map[string]time.Duration{
+		"some avg10=94.09 avg60=95.26 avg300=95.77 total=7324922215" + full: 7324922215 * time.Microsecond,
+		"some avg10=0.00 avg60=0.00 avg300=0.00 total=0" + full:             0,
+		"": 0, "some": 0, "some total=x": 0, "some total=-1": 0, "some total=9223372036854775807": 0, full: 0,
+	} {
+		if got := parsePressure([]byte(text)); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
 func TestSince(t *testing.T) {
 	start := time.Now()
 	before := Load{taken: start, stat: cpuStat{busy: 1000, steal: 100, cpus: 2}, tasks: 1}
@@ -54,6 +67,7 @@ func TestSince(t *testing.T) {
 		busy  uint64 // jiffies in between
 		steal uint64
 		tasks int
+		wait  time.Duration
 		want  []string
 	}{
 		{name: "quiet", wall: time.Second, own: 500 * time.Millisecond, busy: 50, tasks: 1},
@@ -64,17 +78,23 @@ func TestSince(t *testing.T) {
 		{name: "steal", wall: time.Second, own: 980 * time.Millisecond, busy: 98, steal: 2, tasks: 1, want: []string{"steal"}},
 		{name: "one jiffy of steal is granularity", wall: 200 * time.Millisecond, own: 200 * time.Millisecond, busy: 20, steal: 1, tasks: 1},
 		{name: "steal below one per cent", wall: 10 * time.Second, own: 10 * time.Second, busy: 1000, steal: 9, tasks: 1},
-		{name: "too short to say", wall: 99 * time.Millisecond, busy: 18, steal: 9, tasks: 1},
+		{name: "too short to say", wall: 29 * time.Millisecond, busy: 6, steal: 3, tasks: 1},
+		{name: "brief, and half a core", wall: 50 * time.Millisecond, own: 25 * time.Millisecond, busy: 7, steal: 3, tasks: 1},
+		{name: "brief, and more than half a core", wall: 50 * time.Millisecond, own: 24 * time.Millisecond, busy: 7, tasks: 1, want: []string{"load"}},
 		{name: "just long enough", wall: 100 * time.Millisecond, busy: 18, steal: 2, tasks: 1, want: []string{"steal", "load"}},
 		{name: "short, but a queue before and after", wall: time.Millisecond, tasks: 3, want: []string{"load"}},
 		{name: "a queue as long as the CPUs", wall: time.Millisecond, tasks: 2},
+		{name: "as long, and somebody waited", wall: 20 * time.Millisecond, tasks: 2, wait: 6 * time.Millisecond, want: []string{"load"}},
+		{name: "as long, and somebody waited a little", wall: 20 * time.Millisecond, tasks: 2, wait: 5 * time.Millisecond},
+		{name: "somebody waited, but not all CPUs are taken", wall: 20 * time.Millisecond, tasks: 1, wait: 20 * time.Millisecond},
+		{name: "long enough for jiffies", wall: time.Second, own: 500 * time.Millisecond, busy: 50, tasks: 2, wait: 900 * time.Millisecond},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			before := before
-			before.tasks = test.tasks
+			before.tasks, before.waited = test.tasks, time.Hour
 			after := Load{
-				taken: start.Add(test.wall), tasks: test.tasks,
+				taken: start.Add(test.wall), tasks: test.tasks, waited: time.Hour + test.wait,
 				stat: cpuStat{busy: before.stat.busy + test.busy, steal: before.stat.steal + test.steal, cpus: 2},
 			}
 			got := after.Since(before, test.own)

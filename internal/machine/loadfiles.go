@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,6 +25,28 @@ func readTasks(t tree, buffer []byte) (int, error) {
 		return 0, err
 	}
 	return parseLoadavg(text)
+}
+
+// readWaited is 0 where the kernel does not say.
+func readWaited(t tree, buffer []byte) time.Duration {
+	text, err := readInto(t, "proc/pressure/cpu", buffer)
+	if err != nil {
+		return 0
+	}
+	return parsePressure(text)
+}
+
+// parsePressure returns for how long some task waited since the machine was booted, from
+// "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345" in us (psi_show,
+// kernel/sched/psi.c), and 0 where that is not said.
+func parsePressure(text []byte) time.Duration {
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	_, total, found := bytes.Cut(line, []byte(" total="))
+	us, err := strconv.ParseInt(string(total), 10, 64)
+	if !found || !bytes.HasPrefix(line, []byte("some ")) || err != nil || us < 0 || us > int64(1<<63-1)/1000 {
+		return 0
+	}
+	return time.Duration(us) * time.Microsecond
 }
 
 // ownRunning counts the threads of this process that run or could. Those that are

@@ -46,8 +46,11 @@ func (p *Program) Path(t testing.TB) string {
 	return p.path()
 }
 
+// Remove removes the program, if it was built.
+func (p *Program) Remove() { os.RemoveAll(p.dir) } // "" removes nothing
+
 // Run runs the tests, for TestMain, and removes the program.
 func (p *Program) Run(m *testing.M) (code int) {
-	defer func() { os.RemoveAll(p.dir) }() // "" removes nothing
+	defer p.Remove()
 	return m.Run()
 }
