@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -57,19 +58,30 @@ func TestQEMUArguments(t *testing.T) {
 // A keeper that somebody kills takes its machine with it, and the boot is an error.
 func TestKeeperKilled(t *testing.T) {
 	for _, kernel := range []string{vmtest.UML, vmtest.Linux612} {
-		killer := time.AfterFunc(3*time.Second, func() {
-			for pid, command := range machines() {
-				status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-				if strings.Contains(command, keeperName) && strings.Contains(string(status), fmt.Sprintf("\nPPid:\t%d\n", os.Getpid())) {
+		ctx, ended := context.WithCancel(t.Context())
+		go killKeeper(ctx)
+		tr := try(t.Context(), t, kernel, Machine{}, "runs", "100000", "1")
+		ended()
+		var failed *GuestError
+		if !errors.As(tr.err, &failed) || failed.Fault != Killed {
+			t.Errorf("%s: %v, %d runs, said %q", kernel, tr.err, len(tr.runs), tr.stderr.String())
+		}
+	}
+}
+
+// killKeeper kills this process's keeper, some time after it has come.
+func killKeeper(ctx context.Context) {
+	for ctx.Err() == nil {
+		time.Sleep(100 * time.Millisecond)
+		for pid, command := range machines() {
+			status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+			if strings.Contains(command, keeperName) && strings.Contains(string(status), fmt.Sprintf("\nPPid:\t%d\n", os.Getpid())) {
+				select {
+				case <-ctx.Done():
+				case <-time.After(5 * time.Second): // the guest runs by then
 					_ = syscall.Kill(pid, syscall.SIGKILL)
 				}
 			}
-		})
-		tr := try(t.Context(), t, kernel, Machine{}, "runs", "100000", "1")
-		killer.Stop()
-		var failed *GuestError
-		if !errors.As(tr.err, &failed) || failed.Fault != Killed {
-			t.Errorf("%s: %v", kernel, tr.err)
 		}
 	}
 }

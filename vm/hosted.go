@@ -34,17 +34,13 @@ func start(program string, c *commandLine, initramfs *os.File) (h *hosted, err e
 			closeAll(ours)
 		}
 	}()
-	for _, connect := range []func() (*os.File, *os.File, error){os.Pipe, os.Pipe, socketPair} {
+	for _, connect := range []func() (*os.File, *os.File, error){socketPair, os.Pipe, socketPair} {
 		a, b, err := connect()
 		if err != nil {
 			return nil, fmt.Errorf("start a machine: %w", err)
 		}
 		theirs, ours = append(theirs, b), append(ours, a)
 	}
-	// The leash is a pipe whose writing end is ours.
-	leash := ours[0]
-	theirs[0], ours[0] = leash, theirs[0]
-
 	h = &hosted{leash: ours[0], console: ours[1], results: ours[2], ended: make(chan struct{})}
 	h.keeper = &exec.Cmd{
 		Path: program, Args: append([]string{keeperName}, c.argv...),
@@ -55,12 +51,27 @@ func start(program string, c *commandLine, initramfs *os.File) (h *hosted, err e
 	if err := h.keeper.Start(); err != nil {
 		return nil, fmt.Errorf("start a machine: %w", err)
 	}
+	group := make(chan int, 1)
+	go func() { // the keeper's only word; its end, or ours, ends the reading
+		var pid int
+		_, _ = fmt.Fscanln(h.leash, &pid)
+		group <- pid
+	}()
 	go func() {
 		_ = h.keeper.Wait() // status has it all
 		h.status = h.keeper.ProcessState
+		h.bury(<-group)
 		close(h.ended)
 	}()
 	return h, nil
+}
+
+// bury ends what a keeper that somebody killed has left of its machine's process group:
+// helpers of User-Mode Linux, which have no death signal and hold the results open.
+func (h *hosted) bury(group int) {
+	if w, ok := h.status.Sys().(syscall.WaitStatus); ok && w.Signaled() && group > 1 {
+		_ = unix.Kill(-group, unix.SIGKILL)
+	}
 }
 
 func socketPair() (*os.File, *os.File, error) {

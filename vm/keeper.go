@@ -24,7 +24,7 @@ const (
 )
 
 // keep runs the machine's command and ends when that does, or ends it when the
-// leash is let go: its other end is held by Boot's process alone, so that its death,
+// leash, a socket, is let go: its other end is held by Boot's process alone, so that its death,
 // of whatever kind, is the machine's. A death signal to the machine itself would not
 // do: User-Mode Linux has helper processes, which would be left.
 func keep(command []string) int {
@@ -48,6 +48,7 @@ func keep(command []string) int {
 		f.Close()
 	}
 	group := -machine.Process.Pid
+	fmt.Fprintln(leash, -group) // so that Boot can end it if this process is killed
 	go func() {
 		_, _ = io.Copy(io.Discard, leash)
 		_ = unix.Kill(group, unix.SIGKILL)
