@@ -3,6 +3,7 @@ package vm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -34,7 +35,7 @@ type trial struct {
 }
 
 // mark is in the kernel's parameters of every machine that tests boot.
-const mark = "fibchurn.test=1"
+var mark = fmt.Sprintf("fibchurn.test=%d.", os.Getpid())
 
 func try(ctx context.Context, t *testing.T, kernel string, m Machine, argv ...string) *trial {
 	t.Helper()

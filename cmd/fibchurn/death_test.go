@@ -35,6 +35,8 @@ func mortals(runs string) []mortal {
 		{"flap --count 1k --rate max --duration 200ms" + long, false, true},
 		{"resize --node-bits 6 --cycles 2" + long, false, true},
 		{"lookup --routes 1k --under flap --duration 200ms" + long, false, true},
+		{"forward --routes 1k --flows 100 --duration 200ms" + long, true, true},
+		{"flood --duration 200ms" + long, true, true},
 		{"nexthops --routes 500 --paths 1,4" + long, false, true},
 		{"netns --namespaces 8 --subnets 50 --routes 50" + long, false, true},
 		{"suite quick -q", false, true},

@@ -36,10 +36,12 @@ func TestHostIsLeftAlone(t *testing.T) {
 		"flap --count 200 --duration 100ms" + short,
 		"resize --node-bits 5 --cycles 1 --trace-resize" + short,
 		"lookup --routes 200 --under flap --duration 100ms" + short,
+		"forward --routes 200 --flows 20 --duration 50ms" + short,
+		"flood --duration 50ms" + short,
 		"nexthops --routes 100 --paths 1,4" + short,
 		"netns --namespaces 3 --subnets 10 --routes 10" + short,
 		"suite DIR/my.suite --allow-host-sysctl -q -o DIR/out.jsonl",
-		"doctor", "report " + runs, "report --format prometheus -o DIR/r.prom " + runs, "compare --by cell --force " + runs, "completion bash", "man",
+		"doctor", "report " + runs, "report --format prometheus -o DIR/r.prom " + runs, "report -o DIR/r.html --plots DIR/plots " + runs, "compare --by cell --force " + runs, "completion bash", "man",
 	} {
 		for _, rootless := range []bool{false, true} {
 			scratch := openDir(t)
@@ -56,8 +58,8 @@ func TestHostIsLeftAlone(t *testing.T) {
 				t.Errorf("%s (rootless %v): exit %d, %s", line, rootless, code, &stderr)
 			}
 			mustEndSoon(t)
-			mustHoldOnly(t, scratch, "my.suite", "out.jsonl", "r.prom", "p.svg")
-			for _, name := range []string{"out.jsonl", "r.prom", "p.svg"} {
+			mustHoldOnly(t, scratch, "my.suite", "out.jsonl", "r.prom", "p.svg", "r.html", "plots")
+			for _, name := range []string{"out.jsonl", "r.prom", "p.svg", "r.html"} {
 				if info, err := os.Stat(filepath.Join(scratch, name)); err == nil && info.Mode().Perm()&0o133 != 0 {
 					t.Errorf("%s: %s has the mode %v", line, name, info.Mode())
 				}
