@@ -39,6 +39,9 @@ install: generated
 	$(INSTALL) -m 0644 docs/*.md $(DESTDIR)$(docdir)/docs
 	$(INSTALL) -d -m 0755 $(DESTDIR)$(docdir)/docs/lava
 	$(INSTALL) -m 0644 docs/lava/* $(DESTDIR)$(docdir)/docs/lava
+	$(INSTALL) -d -m 0755 $(DESTDIR)$(docdir)/docs/tour
+	$(INSTALL) -m 0644 docs/tour/fib_trie.patch docs/tour/kernel.config $(DESTDIR)$(docdir)/docs/tour
+	$(INSTALL) -m 0755 docs/tour/build-kernels.sh $(DESTDIR)$(docdir)/docs/tour
 
 # With the variables that it was installed with.
 uninstall:
