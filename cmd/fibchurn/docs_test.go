@@ -24,23 +24,55 @@ func documents(t *testing.T) []string {
 	return append([]string{"../../README.md"}, files...)
 }
 
-// commands are the lines of a document's fences marked sh, continued lines joined.
-func commands(text string) []string {
-	var found []string
-	fence := regexp.MustCompile("(?ms)^```sh\n(.*?)^```")
+// A documented command, and its output where the document shows it directly below.
+type documented struct{ line, output string }
+
+// commands are the lines of a document's fences marked sh, continued lines joined. A
+// fence marked text directly below one is the output of its last command.
+func commands(text string) []documented {
+	var found []documented
+	fence := regexp.MustCompile("(?ms)^```sh\n(.*?)^```\n(?:\n```text\n(.*?)^```)?")
 	for _, m := range fence.FindAllStringSubmatch(text, -1) {
 		joined := strings.ReplaceAll(m[1], "\\\n", " ")
 		for line := range strings.Lines(joined) {
 			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-				found = append(found, line)
+				found = append(found, documented{line: line})
 			}
 		}
+		found[len(found)-1].output = m[2]
 	}
 	return found
 }
 
+// tableShape is what stays of an output's tables from one execution to the next: the
+// headings, and the words that their rows begin with. Rows that begin with one word, as
+// those of functions in a profile, are chance.
+func tableShape(output string) []string {
+	var shape []string
+	figure := regexp.MustCompile(`^([-+<]?\d[\d.,]*|[~-])$`)
+	digits := regexp.MustCompile(`\d+`)
+	for line := range strings.Lines(output) {
+		line = strings.TrimSpace(line)
+		if !strings.Contains(line, "  ") || strings.HasPrefix(line, "warning:") {
+			continue
+		}
+		words := strings.Fields(line)
+		for i, w := range words[1:] {
+			if figure.MatchString(w) && (i+2 == len(words) || words[i+2] != "%") { // "95 % interval" is a heading
+				words = words[:i+1]
+				break
+			}
+		}
+		if len(words) > 1 {
+			shape = append(shape, digits.ReplaceAllString(strings.Join(words, " "), "#"))
+		}
+	}
+	return shape
+}
+
 // Every command that README and docs show is executed, in the order of the
-// document and in one directory, so that later ones find the files of earlier ones.
+// document and in one directory, so that later ones find the files of earlier ones. The
+// tables shown below one are those that it prints.
 func TestDocumentedCommands(t *testing.T) {
 	netnstest.Root(t)
 	// What continuous integration executes itself, or needs another machine for.
@@ -55,7 +87,8 @@ func TestDocumentedCommands(t *testing.T) {
 		if filepath.Base(document) == "tour.md" {
 			fromClone(t, dir)
 		}
-		for i, line := range commands(string(text)) {
+		for i, c := range commands(string(text)) {
+			line := c.line
 			if slices.Contains(elsewhere, line) {
 				continue
 			}
@@ -65,6 +98,12 @@ func TestDocumentedCommands(t *testing.T) {
 				out, err := cmd.CombinedOutput()
 				if err != nil {
 					t.Errorf("%s\n%v\n%s", line, err, out)
+				}
+				got := tableShape(string(out))
+				for _, want := range tableShape(c.output) {
+					if !slices.Contains(got, want) {
+						t.Errorf("%s: the document shows a line %q, which is not printed:\n%s", line, want, out)
+					}
 				}
 			})
 		}
