@@ -8,7 +8,7 @@ SUDO    := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 TOOLS   := strace jq prove perf qemu-system-x86_64 chromium zsh fish mandoc groff rpm patch gcc flex bison bc xz
 PACKAGES := strace jq perl linux-perf qemu-system-x86 chromium zsh fish mandoc groff-base rpm patch gcc libc6-dev flex bison bc xz-utils
 # One package at a time: tests that time the kernel must not disturb each other.
-GOTEST  := $(GO) test -p 1 -timeout 20m
+GOTEST  := $(GO) test -p 1 -timeout 60m
 
 BUILD   ?= bin
 VERSION ?= $(shell git describe --always --dirty 2>/dev/null)
