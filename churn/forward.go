@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"fibchurn/internal/packets"
 	"fibchurn/internal/rtnl"
 	"fibchurn/ns"
@@ -166,29 +164,13 @@ func (s *ForwardSpec) Plan() (*Plan, error) {
 	}, nil
 }
 
-// checkTable demands the table's routes, all out of their own link, and none of what
-// churns.
+// checkTable demands the table's routes, and those to the next hops themselves.
 func (s *ForwardSpec) checkTable(after string, c *lookupChurn) func(*Inventory) []results.Check {
-	return func(inv *Inventory) []results.Check {
-		family := s.Families[0]
-		by := func(index uint32) int64 {
-			return inv.routes(family, func(r rtnl.RouteClass) bool {
-				return r.Table == s.Table && r.Type == unix.RTN_UNICAST && r.Index == index
-			})
-		}
-		want := int64(s.Count)
-		if c.beside != nil {
-			want += int64(c.beside.Count)
-		}
-		if family == 4 {
-			want += int64(len(hopsOf(4))) // to the next hops themselves
-		}
-		gone := ns.NewLink("", lookupComes).Index
-		return []results.Check{
-			{Name: fmt.Sprintf("IPv%d routes after %s", family, after), Want: want, Got: by(LookupOut())},
-			{Name: fmt.Sprintf("IPv%d routes by the interface that comes and goes after %s", family, after), Got: by(gone)},
-		}
+	own := 0
+	if s.Families[0] == 4 {
+		own = len(hopsOf(4))
 	}
+	return c.checkTable(&s.TableSpec, own, after)
 }
 
 // routerSysctls make a namespace forward, without looking at where packets come from.

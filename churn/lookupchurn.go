@@ -9,6 +9,7 @@ import (
 	"fibchurn/internal/prefixes"
 	"fibchurn/internal/rtnl"
 	"fibchurn/ns"
+	"fibchurn/results"
 )
 
 // A lookupChurn is what one run has beside its lookups.
@@ -248,4 +249,26 @@ func (c *lookupChurn) freeOf(list []netip.Prefix, entries func(netip.Prefix) []n
 		}
 	}
 	return free
+}
+
+// checkTable demands the routes of the table that is looked up in, all by their own
+// link, with so many of the workload's own, and none of what churns.
+func (c *lookupChurn) checkTable(table *TableSpec, own int, after string) func(*Inventory) []results.Check {
+	return func(inv *Inventory) []results.Check {
+		family := table.Families[0]
+		by := func(index uint32) int64 {
+			return inv.routes(family, func(r rtnl.RouteClass) bool {
+				return r.Table == table.Table && r.Type == unix.RTN_UNICAST && r.Index == index
+			})
+		}
+		want := int64(table.Count + own)
+		if c.beside != nil {
+			want += int64(c.beside.Count)
+		}
+		gone := ns.NewLink("", lookupComes).Index
+		return []results.Check{
+			{Name: fmt.Sprintf("IPv%d routes after %s", family, after), Want: want, Got: by(LookupOut())},
+			{Name: fmt.Sprintf("IPv%d routes by the interface that comes and goes after %s", family, after), Got: by(gone)},
+		}
+	}
 }

@@ -72,6 +72,9 @@ func qemuArguments(path, accel, option string, k Kernel, m Machine) []string {
 		// arch/x86/kernel/apic/io_apic.c); with KVM it does not ask.
 		cpu, parameters = "max", append(parameters, "tsc=reliable", "no_timer_check")
 	}
+	if option != accel { // which the record then says, in the kernel's command line
+		parameters = append(parameters, "fibchurn.accel="+option)
+	}
 	return []string{
 		path,
 		"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",

@@ -1,6 +1,9 @@
 package vm
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestPatchesSafely(t *testing.T) {
 	for version, want := range map[string]bool{
@@ -13,6 +16,16 @@ func TestPatchesSafely(t *testing.T) {
 	} {
 		if got := patchesSafely(version); got != want {
 			t.Errorf("patchesSafely(%q) = %v", version, got)
+		}
+	}
+}
+
+// How the CPUs are emulated is in the guest's command line, and so in the record.
+func TestAcceleratorIsRecorded(t *testing.T) {
+	for option, want := range map[string]bool{"tcg,thread=single": true, "tcg": false} {
+		line := strings.Join(qemuArguments("qemu", AccelTCG, option, Kernel{Path: "k"}, Machine{CPUs: 2}), " ")
+		if got := strings.Contains(line, " fibchurn.accel="+option); got != want || !strings.Contains(line, "-accel "+option+" ") {
+			t.Errorf("%s: %s", option, line)
 		}
 	}
 }

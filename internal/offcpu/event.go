@@ -1,15 +1,13 @@
 package offcpu
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
-	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
+	"fibchurn/internal/perfring"
 	"fibchurn/ns"
 )
 
@@ -24,8 +22,8 @@ const (
 // An event is a perf event of the thread that opened it: the kernel writes down each
 // time the thread leaves the CPU, with its stack, and each time it gets one again.
 type event struct {
-	fd     int
-	memory []byte // of the ring: a page of control, then data
+	fd   int
+	ring *perfring.Ring
 }
 
 // openEvent opens the event on the calling thread: a sample of the software event
@@ -45,21 +43,21 @@ func openEvent(pages int) (*event, error) {
 	if err != nil {
 		return nil, refused(err)
 	}
-	memory, err := mapRing(fd, pages)
+	ring, err := mapRing(fd, pages)
 	if err != nil {
 		unix.Close(fd)
 		return nil, refused(err)
 	}
-	return &event{fd, memory}, nil
+	return &event{fd, ring}, nil
 }
 
 // mapRing maps a ring of so many pages, or of fewer where this user may not lock that
 // much memory (kernel.perf_event_mlock_kb).
-func mapRing(fd, pages int) ([]byte, error) {
+func mapRing(fd, pages int) (*perfring.Ring, error) {
 	for {
-		memory, err := unix.Mmap(fd, 0, (1+pages)*os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-		if err != unix.EPERM || pages <= 1 {
-			return memory, err
+		ring, err := perfring.Map(fd, pages)
+		if !errors.Is(err, unix.EPERM) || pages <= 1 {
+			return ring, err
 		}
 		pages /= 2
 	}
@@ -79,32 +77,6 @@ func refused(err error) error {
 }
 
 func (e *event) close() {
-	_ = unix.Munmap(e.memory)
+	_ = e.ring.Unmap() // of memory that Mmap returned
 	unix.Close(e.fd)
-}
-
-// drain calls f with the records that are new, in order. The memory belongs to f
-// until it returns.
-func (e *event) drain(f func(kind uint32, misc uint16, body []byte)) {
-	page := (*unix.PerfEventMmapPage)(unsafe.Pointer(unsafe.SliceData(e.memory)))
-	data := e.memory[os.Getpagesize():]
-	size := uint64(len(data))
-	head, tail := atomic.LoadUint64(&page.Data_head), page.Data_tail
-	var torn []byte // a record that goes round the ring's end
-	for tail < head {
-		at := tail % size
-		length := uint64(binary.NativeEndian.Uint16(data[at+6:])) // the header is never torn: all is 8-byte aligned
-		if length < 8 || length%8 != 0 || length > min(size, head-tail) {
-			tail = head // what the kernel does not write
-			break
-		}
-		record := data[at:min(at+length, size)]
-		if at+length > size {
-			torn = append(append(torn[:0], record...), data[:at+length-size]...)
-			record = torn
-		}
-		f(binary.NativeEndian.Uint32(record), binary.NativeEndian.Uint16(record[4:]), record[8:])
-		tail += length
-	}
-	atomic.StoreUint64(&page.Data_tail, tail)
 }

@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"fibchurn/internal/perfring"
 )
 
 // FuzzRing reads whatever a ring of records holds, wherever reading begins.
@@ -24,10 +26,9 @@ func FuzzRing(f *testing.F) {
 		for i, b := range records[:min(len(records), size)] {
 			memory[uint64(os.Getpagesize())+(from+uint64(i))%size] = b
 		}
-		e := &event{memory: memory}
 		var s switches
 		n := uint64(0)
-		e.drain(func(kind uint32, misc uint16, body []byte) {
+		perfring.Over(memory).Read(func(kind uint32, misc uint16, body []byte) {
 			n += 8 + uint64(len(body))
 			if a, ended := s.record(kind, misc, body); ended && len(a.stack) > size/8 {
 				t.Errorf("a stack of %d", len(a.stack))

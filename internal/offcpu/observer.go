@@ -88,7 +88,7 @@ func (o *Observer) Phase(name string) (rtnl.Witness, func() error, error) {
 	t := &thread{event: e, names: o.names, waits: map[string]*results.Wait{}}
 	t.began, t.monotonic = time.Now(), monotonic()
 	return t, func() error {
-		t.event.drain(func(uint32, uint16, []byte) {}) // after the last stretch
+		t.event.ring.Read(func(uint32, uint16, []byte) {}) // after the last stretch
 		t.event.close()
 		o.add(name, t)
 		return nil
@@ -137,7 +137,7 @@ type thread struct {
 func (t *thread) Timed(start time.Time, wall time.Duration) {
 	from := t.monotonic + start.Sub(t.began).Nanoseconds()
 	to := from + wall.Nanoseconds()
-	t.event.drain(func(kind uint32, misc uint16, body []byte) {
+	t.event.ring.Read(func(kind uint32, misc uint16, body []byte) {
 		a, ended := t.switches.record(kind, misc, body)
 		if !ended {
 			return

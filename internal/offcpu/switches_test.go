@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"fibchurn/internal/perfring"
 )
 
 // record is a perf record of these words.
@@ -71,17 +73,18 @@ func TestSwitches(t *testing.T) {
 // Records that go round the end of the ring come whole, and each once.
 func TestDrainGoesRound(t *testing.T) {
 	page := os.Getpagesize()
-	e := &event{memory: make([]byte, 2*page)}
-	control := (*unix.PerfEventMmapPage)(unsafe.Pointer(&e.memory[0]))
-	data := e.memory[page:]
+	memory := make([]byte, 2*page)
+	control := (*unix.PerfEventMmapPage)(unsafe.Pointer(&memory[0]))
+	data := memory[page:]
 	records := recorded()
 	for _, start := range []uint64{0, uint64(page) - 8, uint64(page) - 16, uint64(page) - uint64(len(records)) + 8, uint64(3*page) - 40} {
 		for i, b := range records {
 			data[(start+uint64(i))%uint64(page)] = b
 		}
 		control.Data_tail, control.Data_head = start, start+uint64(len(records))
+		ring := perfring.Over(memory)
 		var got []byte
-		e.drain(func(kind uint32, misc uint16, body []byte) {
+		ring.Read(func(kind uint32, misc uint16, body []byte) {
 			got = binary.NativeEndian.AppendUint32(got, kind)
 			got = binary.NativeEndian.AppendUint16(got, misc)
 			got = binary.NativeEndian.AppendUint16(got, uint16(8+len(body)))
@@ -90,6 +93,6 @@ func TestDrainGoesRound(t *testing.T) {
 		if !slices.Equal(got, records) || control.Data_tail != control.Data_head {
 			t.Errorf("from %d: %d bytes of %d, tail %d, head %d", start, len(got), len(records), control.Data_tail, control.Data_head)
 		}
-		e.drain(func(uint32, uint16, []byte) { t.Error("a record came twice") })
+		ring.Read(func(uint32, uint16, []byte) { t.Error("a record came twice") })
 	}
 }

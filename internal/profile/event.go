@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fibchurn/internal/perfring"
 	"fibchurn/ns"
 )
 
@@ -66,9 +67,9 @@ func choose(scope string, cpus []int, hz int) (*event, error) {
 	for _, e := range events() {
 		fd, err := e.open(thread, cpu, hz)
 		if err == nil {
-			r, err := newRing(fd, hz)
+			r, err := perfring.Map(fd, ringPages(hz))
 			if err == nil {
-				r.release()
+				err = r.Unmap()
 			}
 			if closeErr := unix.Close(fd); err == nil {
 				err = closeErr
@@ -140,4 +141,20 @@ func onlineCPUs() ([]int, error) {
 		return nil, errors.New("list the CPUs: /proc/stat has none")
 	}
 	return cpus, nil
+}
+
+// A ring holds so many bytes of a sample, so long, at least: a stack of 60 functions,
+// and several times as long as its reader sleeps.
+const (
+	sampleBytes   = 512
+	samplesSecond = 5 // parts of a second
+)
+
+// ringPages is the size of a ring for so many samples a second.
+func ringPages(hz int) int {
+	pages := 16
+	for pages*os.Getpagesize() < hz*sampleBytes/samplesSecond {
+		pages *= 2
+	}
+	return pages
 }

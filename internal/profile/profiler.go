@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fibchurn/internal/kallsyms"
+	"fibchurn/internal/perfring"
 	"fibchurn/internal/rtnl"
 	"fibchurn/ns"
 	"fibchurn/results"
@@ -120,15 +121,15 @@ func (p *Profiler) newSource(thread int, cpus []int) (*source, error) {
 	}
 	unmap := func() {
 		for _, r := range s.rings {
-			_ = r.release() // of memory that Mmap returned
+			_ = r.Unmap() // of memory that Mmap returned
 		}
 	}
 	for _, cpu := range cpus {
 		fd, err := p.event.open(thread, cpu, p.hz)
 		if err == nil {
 			files = append(files, fd)
-			var r *ring
-			if r, err = newRing(fd, p.hz); err == nil {
+			var r *perfring.Ring
+			if r, err = perfring.Map(fd, ringPages(p.hz)); err == nil {
 				s.rings = append(s.rings, r)
 			}
 		}

@@ -2,9 +2,13 @@ package profile
 
 import (
 	"encoding/binary"
+	"os"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"fibchurn/internal/perfring"
 )
 
 // FuzzRing reads whatever a ring of records holds, wherever reading begins.
@@ -23,17 +27,17 @@ func FuzzRing(f *testing.F) {
 	f.Add([]byte{9, 0, 0, 0, 0, 0, 12}, uint64(size-16), uint64(64)) // no multiple of 8
 	f.Fuzz(func(t *testing.T, records []byte, from, length uint64) {
 		from, length = from&^7%(1<<40), length&^7%(size+1)
-		page := &unix.PerfEventMmapPage{Data_head: from + length, Data_tail: from}
-		r := &ring{header: page, data: make([]byte, size), record: make([]byte, 0, 1<<16)}
-		r.seen.Store(from)
+		memory := make([]byte, os.Getpagesize()+size)
+		page := (*unix.PerfEventMmapPage)(unsafe.Pointer(unsafe.SliceData(memory)))
+		page.Data_head, page.Data_tail = from+length, from
 		for i, b := range records[:min(len(records), size)] {
-			r.data[(from+uint64(i))%size] = b
+			memory[uint64(os.Getpagesize())+(from+uint64(i))%size] = b
 		}
 		s := &source{workers: []*worker{{}}}
 		n := uint64(0)
-		r.read(func(kind uint32, body []byte) {
+		perfring.Over(memory).Read(func(kind uint32, misc uint16, body []byte) {
 			n += 8 + uint64(len(body))
-			s.take(kind, body)
+			s.take(kind, misc, body)
 		})
 		if n > length || page.Data_tail != from+length {
 			t.Errorf("%d bytes of %d were read, to %d of %d", n, length, page.Data_tail, from+length)

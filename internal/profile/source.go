@@ -10,13 +10,15 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fibchurn/internal/perfring"
 )
 
 // A source is the rings of one thread, or those of all CPUs, and the samples that
 // came out of them.
 type source struct {
 	clock *clock
-	rings []*ring
+	rings []*perfring.Ring
 	cpus  bool         // samples are of any thread, and their stacks begin with which
 	left  func()       // releases the rings, once nobody uses them
 	shut  func() error // closes the events
@@ -64,7 +66,7 @@ type worker struct {
 // Timed keeps the samples of a stretch of time.
 func (w *worker) Timed(start time.Time, wall time.Duration) {
 	s := w.source
-	if !s.cpus && !s.rings[0].news() && s.waiting.Load() == 0 {
+	if !s.cpus && !s.rings[0].News() && s.waiting.Load() == 0 {
 		return
 	}
 	from := w.source.clock.at(start)
@@ -123,10 +125,9 @@ func (s *source) let() {
 
 // relieve empties rings that fill up in a stretch that goes on for long.
 func (s *source) relieve() {
-	full := func(r *ring) bool { return r.fill() > uint64(len(r.data)/4) }
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.finished && slices.ContainsFunc(s.rings, full) {
+	if !s.finished && slices.ContainsFunc(s.rings, (*perfring.Ring).Filling) {
 		s.read()
 	}
 }
@@ -136,7 +137,7 @@ func (s *source) relieve() {
 func (s *source) read() {
 	old := len(s.pending)
 	for _, r := range s.rings {
-		r.read(s.take)
+		r.Read(s.take)
 	}
 	added := s.pending[old:]
 	if len(s.rings) > 1 {
@@ -154,7 +155,7 @@ func (s *source) read() {
 }
 
 // take takes one record (enum perf_event_type, include/uapi/linux/perf_event.h).
-func (s *source) take(kind uint32, body []byte) {
+func (s *source) take(kind uint32, _ uint16, body []byte) {
 	switch kind {
 	case unix.PERF_RECORD_SAMPLE: // ip, pid and tid, time, nr, ips[nr]
 		if len(body) < 32 || len(s.workers) == 0 {
