@@ -59,6 +59,18 @@ func try(ctx context.Context, t *testing.T, kernel string, m Machine, argv ...st
 	return tr
 }
 
+// Signals come to the guest's threads all the time, for Go's scheduler preempts them so,
+// and one must not end the wait for a line to leave.
+func TestBootOfManyLines(t *testing.T) {
+	const lines = 1000
+	for _, kernel := range []string{vmtest.UML, vmtest.Linux612} {
+		tr := try(t.Context(), t, kernel, Machine{}, "runs", strconv.Itoa(lines), "1")
+		if tr.err != nil || len(tr.runs) != lines {
+			t.Errorf("%s: %d runs of %d, %v, said %q", kernel, len(tr.runs), lines, tr.err, tr.stderr.String())
+		}
+	}
+}
+
 // mustBeGone fails if a machine, or its keeper, is left.
 func mustBeGone(t *testing.T) {
 	t.Helper()

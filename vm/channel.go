@@ -47,7 +47,14 @@ func (c *channel) write(payload []byte) error {
 	if _, err := c.port.Write(appendFrame(nil, payload)); err != nil {
 		return err
 	}
-	return unix.IoctlSetInt(int(c.port.Fd()), unix.TCSBRK, 1) // tcdrain(3)
+	for {
+		// tcdrain(3). It ends early with EINTR for any signal, SA_RESTART or not, and Go's
+		// scheduler sends signals (SIGURG) to threads that it wants to preempt.
+		err := unix.IoctlSetInt(int(c.port.Fd()), unix.TCSBRK, 1)
+		if err != unix.EINTR {
+			return os.NewSyscallError("tcdrain "+channelDevice, err)
+		}
+	}
 }
 
 // send sends a message.

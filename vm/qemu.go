@@ -121,6 +121,9 @@ func tryKVM() error {
 	defer f.Close()
 	const createVM = 0xAE01 // KVM_CREATE_VM
 	fd, err := unix.IoctlRetInt(int(f.Fd()), createVM)
+	for err == unix.EINTR { // a signal came while it took the locks of all mappings
+		fd, err = unix.IoctlRetInt(int(f.Fd()), createVM)
+	}
 	if err != nil {
 		return fmt.Errorf("/dev/kvm makes no virtual machine: %s", reason(err))
 	}

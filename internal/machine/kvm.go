@@ -59,11 +59,16 @@ func kvmCall(f *os.File, number uintptr) (int, error) {
 	if slices.Contains([]string{"ppc64", "ppc64le", "mips", "mipsle", "mips64", "mips64le"}, runtime.GOARCH) {
 		request |= 1 << 29 // _IOC_NONE is 1 there
 	}
-	result, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), request, 0)
-	if errno != 0 {
-		return 0, errno
+	for {
+		result, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), request, 0)
+		switch errno {
+		case 0:
+			return int(result), nil
+		case unix.EINTR: // KVM_CREATE_VM, while it takes the locks of all mappings
+		default:
+			return 0, errno
+		}
 	}
-	return int(result), nil
 }
 
 func judgeKVM(err error) finding {

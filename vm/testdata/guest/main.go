@@ -26,7 +26,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case "runs": // N, every milliseconds
 		n, _ := strconv.Atoi(args[2])
 		pause, _ := strconv.Atoi(args[3])
-		return runs(stdout, n, time.Duration(pause)*time.Millisecond)
+		return runs(stdout, stderr, n, time.Duration(pause)*time.Millisecond)
 	case "exit": // CODE
 		fmt.Fprintln(stderr, "a word before the end")
 		code, _ := strconv.Atoi(args[2])
@@ -51,29 +51,29 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case "sleep":
 		time.Sleep(time.Hour)
 	case "die": // PID 1 ends
-		runs(stdout, 1, 0)
+		runs(stdout, stderr, 1, 0)
 		os.Exit(3)
 	case "crash": // the kernel oopses
-		runs(stdout, 1, 0)
+		runs(stdout, stderr, 1, 0)
 		_ = os.WriteFile("/proc/sysrq-trigger", []byte("c"), 0)
 	case "off": // the machine ends without a word, inside a line
-		runs(stdout, 1, 0)
+		runs(stdout, stderr, 1, 0)
 		if port, err := os.OpenFile("/dev/ttyS1", os.O_WRONLY|unix.O_NOCTTY, 0); err == nil {
 			fmt.Fprint(port, `00000000 {"schema":1,"ti`)
 			_ = unix.IoctlSetInt(int(port.Fd()), unix.TCSBRK, 1)
 		}
 		_ = unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
 	case "warn": // the kernel complains during the second of three runs
-		runs(stdout, 1, 0)
+		runs(stdout, stderr, 1, 0)
 		_ = os.WriteFile("/dev/kmsg", []byte("<4>WARNING: CPU: 0 PID: 1 at net/ipv4/fib_trie.c:1 resize+0x1/0x2\n"), 0)
-		runs(stdout, 2, 0)
+		runs(stdout, stderr, 2, 0)
 	case "speed": // BYTES of every line, N lines
 		return speed(stdout, args[2], args[3])
 	}
 	return 0
 }
 
-func runs(stdout io.Writer, n int, pause time.Duration) int {
+func runs(stdout, stderr io.Writer, n int, pause time.Duration) int {
 	enc := results.NewEncoder(stdout)
 	for i := range n {
 		time.Sleep(pause)
@@ -82,6 +82,7 @@ func runs(stdout io.Writer, n int, pause time.Duration) int {
 			Spec: []byte("{}"), Verified: true, Environment: results.Environment{Kernel: "?"},
 		}
 		if err := enc.Encode(run); err != nil {
+			fmt.Fprintln(stderr, "results:", err)
 			return 1
 		}
 	}
