@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -235,7 +236,51 @@ func TestDetectableIsFound(t *testing.T) {
 	if share := float64(found) / tries; math.Abs(share-aimedPower) > 0.04 {
 		t.Errorf("a change of %.3f is found in %.2f of the tries, want %.2f", change, share, aimedPower)
 	}
-	if got := spreads / tries; math.Abs(got/spread-1) > 0.05 {
+	// The estimate is a standard error above.
+	if got := spreads / tries / (1 + 0.9/math.Sqrt(n+m)); math.Abs(got/spread-1) > 0.05 {
 		t.Errorf("spread estimated as %.4f, is %.4f", got, spread)
+	}
+}
+
+// A machine whose clock has two levels, some 40 runs each, shows one pilot the one
+// and one the other. The number of samples asked for after it still finds what it
+// promises, over all pilots.
+func TestSamplesAskedForOnAMachineOfTwoLevels(t *testing.T) {
+	const runs, pilot, change, spread, higher, stay = 40_000, 20, 0.10, 0.03, 1.2, 40
+	rng := rand.New(rand.NewPCG(4, 4))
+	h := truth{runSpread: spread, outliers: outlierShare}
+	var sides [2][]float64 // which take turns
+	level := 1.0
+	for range runs {
+		if rng.Float64() < 1.0/stay {
+			level = higher + 1 - level
+		}
+		for i := range sides {
+			sides[i] = append(sides[i], level*h.factor(rng))
+		}
+	}
+	d := newDetector(documentedAlpha)
+	found, tries := 0, 0
+	for at := 0; at+pilot <= runs; {
+		base, new := sides[0][at:], sides[1][at:]
+		n := d.samplesFor(change, logSpread(base[:pilot], new[:pilot]))
+		if n < 1 {
+			t.Fatalf("%d samples asked for", n)
+		}
+		if at += pilot + n; at > runs {
+			break
+		}
+		base, new = base[pilot:pilot+n], slices.Clone(new[pilot:pilot+n])
+		for i := range new {
+			new[i] *= 1 + change
+		}
+		tries++
+		if mannWhitney(base, new) <= documentedAlpha && direction(base, new) == Slower {
+			found++
+		}
+	}
+	t.Logf("found in %d of %d tries", found, tries)
+	if tries < 100 || float64(found) < Power*float64(tries) {
+		t.Errorf("found in %d of %d tries", found, tries)
 	}
 }

@@ -23,7 +23,7 @@ const (
 	brakedPhase  = "add"
 	plantedAlpha = "0.0025"
 	pilotRuns    = 150 // a side
-	mostSamples  = 400 // a side: more is no test of a method, but of patience
+	mostSamples  = 600 // a side: more is no test of a method, but of patience
 	plantedShare = 0.8
 )
 
