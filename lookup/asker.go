@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fibchurn/internal/monotonic"
 )
 
 // An asker is an instrument that asks one lookup a call from user space.
@@ -32,7 +34,7 @@ func (a *asker) turn(t *turn) error {
 		if t.over(due) { // the stretch has ended meanwhile
 			return nil
 		}
-		asked := t.clock.now()
+		asked := t.clock.Now()
 		answered, err := a.one(t, asked)
 		if err != nil {
 			return err
@@ -44,7 +46,7 @@ func (a *asker) turn(t *turn) error {
 
 func (a *asker) closed(t *turn) error {
 	for {
-		asked := t.clock.now()
+		asked := t.clock.Now()
 		if t.over(asked) {
 			return nil
 		}
@@ -60,10 +62,10 @@ func (a *asker) closed(t *turn) error {
 func (a *asker) one(t *turn, asked int64) (answered int64, err error) {
 	if t.blank {
 		err = a.probe.Blank()
-		return t.clock.now(), err
+		return t.clock.Now(), err
 	}
 	err = a.probe.Ask(a.key)
-	answered = t.clock.now()
+	answered = t.clock.Now()
 	t.tell(asked, answered)
 	if err != nil {
 		return answered, fmt.Errorf("lookup of %s: %w", a.keys.At(a.key), err)
@@ -92,9 +94,9 @@ func (t *turn) note(late int64) {
 const spin = 150_000
 
 // waitUntil returns when it is due, at once where that is past.
-func waitUntil(c *clock, due int64) {
+func waitUntil(c *monotonic.Clock, due int64) {
 	for {
-		left := due - c.now()
+		left := due - c.Now()
 		if left <= 0 {
 			return
 		}

@@ -1,11 +1,13 @@
 package lookup
 
+import "fibchurn/internal/monotonic"
+
 import hdrhistogram "github.com/HdrHistogram/hdrhistogram-go"
 
 // A burster is an instrument that has the kernel make many lookups a call.
 type burster struct {
 	probe *BPFProbe
-	clock *clock
+	clock *monotonic.Clock
 	burst [2]int // lookups a call, so that one takes about burstTime
 
 	// Made once, since a turn allocates nothing: files times in the sheet, and passes
@@ -16,12 +18,12 @@ type burster struct {
 	to    func(report)
 }
 
-func newBurster(p *BPFProbe, c *clock) *burster {
+func newBurster(p *BPFProbe, c *monotonic.Clock) *burster {
 	b := &burster{probe: p, clock: c, burst: [2]int{256, 256}}
 	b.file = func(ns, count int64) { record(b.sheet, ns, count) }
 	b.pass = func(r report) {
-		r.asked = b.clock.fromKernel(r.asked) - b.clock.doubt
-		r.answered = b.clock.fromKernel(r.answered) + b.clock.doubt
+		r.asked = b.clock.FromKernel(r.asked) - b.clock.Doubt()
+		r.answered = b.clock.FromKernel(r.answered) + b.clock.Doubt()
 		b.to(r)
 	}
 	return b
@@ -37,14 +39,14 @@ func (b *burster) turn(t *turn) error {
 	}
 	burst := &b.burst[t.column()]
 	for {
-		start := t.clock.now()
+		start := t.clock.Now()
 		if t.over(start) {
 			break
 		}
 		if err := b.probe.Burst(*burst, t.blank); err != nil {
 			return err
 		}
-		end := t.clock.now()
+		end := t.clock.Now()
 		t.tell(start, end)
 		took := max(1, end-start)
 		*burst = int(min(max(int64(*burst)*burstTime/took, 64), int64(*burst)*2, maxBurst))
@@ -63,21 +65,21 @@ func (b *burster) paced(t *turn) error {
 		if t.over(due) {
 			return nil
 		}
-		late := max(0, t.clock.now()-due)
+		late := max(0, t.clock.Now()-due)
 		waitUntil(t.clock, due)
 		if t.over(due) {
 			return nil
 		}
 		var asked int64
 		if t.witness != nil {
-			asked = t.clock.now()
+			asked = t.clock.Now()
 		}
 		ns, err := b.probe.One(t.blank)
 		if err != nil {
 			return err
 		}
 		if t.witness != nil {
-			t.tell(asked, t.clock.now())
+			t.tell(asked, t.clock.Now())
 		}
 		t.record(ns + late)
 		t.note(late)

@@ -7,6 +7,7 @@ import (
 
 	hdrhistogram "github.com/HdrHistogram/hdrhistogram-go"
 
+	"fibchurn/internal/monotonic"
 	"fibchurn/internal/rtnl"
 	"fibchurn/ns"
 )
@@ -25,7 +26,7 @@ type instrument interface {
 
 // A turn is a short while in which one instrument has the reader's thread.
 type turn struct {
-	clock *clock
+	clock *monotonic.Clock
 	pace  schedule // rate 0: closed loop
 	until int64    // ns
 	phase *phase
@@ -38,7 +39,7 @@ type turn struct {
 // tell tells the witness of a lookup or a call.
 func (t *turn) tell(start, end int64) {
 	if t.witness != nil {
-		t.witness.Timed(t.clock.at(start), time.Duration(end-start))
+		t.witness.Timed(t.clock.At(start), time.Duration(end-start))
 	}
 }
 
@@ -104,7 +105,7 @@ func (s *Spec) kinds() []kind {
 
 // open makes the instrument in the calling thread's namespace. It is nil, and the
 // error an *ns.UnsupportedError, where the kernel cannot do it.
-func (k kind) open(s *Spec, keys *Keys, c *clock) (instrument, error) {
+func (k kind) open(s *Spec, keys *Keys, c *monotonic.Clock) (instrument, error) {
 	if k.probe == ProbeBPF {
 		p, err := OpenBPFProbe(s, keys, k.batch)
 		if err != nil {

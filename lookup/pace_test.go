@@ -9,6 +9,7 @@ import (
 
 	hdrhistogram "github.com/HdrHistogram/hdrhistogram-go"
 
+	"fibchurn/internal/monotonic"
 	"fibchurn/internal/prefixes"
 )
 
@@ -46,12 +47,12 @@ func (p *stallingProbe) Close() error   { return nil }
 func stalled(t *testing.T, rate int64) (*hdrhistogram.Histogram, *sheet) {
 	t.Helper()
 	keys := keysOf(t, generate(t, prefixes.IPv4, 10), func(s *Spec) { s.KeyCount = 16 })
-	c, err := startClock()
+	c, err := monotonic.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := &asker{probe: &stallingProbe{at: 20, stall: 10 * time.Millisecond}, keys: keys, ledger: newLedger(keys.Len())}
-	start := c.now()
+	start := c.Now()
 	tr := turn{clock: &c, pace: schedule{start, rate}, until: start + 20e6, phase: &phase{}, sheet: newSheet()}
 	if err := a.turn(&tr); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
+	"fibchurn/internal/monotonic"
 	"fibchurn/internal/netnstest"
 	"fibchurn/internal/prefixes"
 	"fibchurn/internal/rtnl"
@@ -29,7 +30,7 @@ func (b *bed) answers(t *testing.T, s *Spec, k kind) (n int, wrong error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := startClock()
+	c, err := monotonic.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,7 @@ func (b *bed) answers(t *testing.T, s *Spec, k kind) (n int, wrong error) {
 		}
 		defer i.close()
 		for {
-			tr := turn{clock: &c, until: c.now() + 10_000_000, phase: &phase{}, sheet: newSheet()}
+			tr := turn{clock: &c, until: c.Now() + 10_000_000, phase: &phase{}, sheet: newSheet()}
 			if err := i.turn(&tr); err != nil {
 				return err
 			}
@@ -54,12 +55,12 @@ func (b *bed) answers(t *testing.T, s *Spec, k kind) (n int, wrong error) {
 		seen := map[int]bool{}
 		i.last(func(r report) {
 			seen[r.key] = true
-			if r.asked > r.answered || r.asked < -1_000_000 || r.answered > c.now()+1_000_000 {
+			if r.asked > r.answered || r.asked < -1_000_000 || r.answered > c.Now()+1_000_000 {
 				t.Errorf("asked at %d, answered at %d", r.asked, r.answered)
 			}
 			a := r.answer.unpack()
 			a.Bound = k.bound(s)
-			if err := b.o.Check(keys.At(r.key), a, c.at(r.asked), c.at(r.answered)); err != nil && wrong == nil {
+			if err := b.o.Check(keys.At(r.key), a, c.At(r.asked), c.At(r.answered)); err != nil && wrong == nil {
 				wrong = err
 			}
 		})
@@ -372,7 +373,7 @@ func TestProbesAllocateNothing(t *testing.T) {
 	b := newBed(t, prefixes.IPv4, prefixes.Dense, 100)
 	s := b.spec()
 	keys := keysOf(t, b.set, func(s *Spec) {})
-	c, err := startClock()
+	c, err := monotonic.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -390,8 +391,8 @@ func TestProbesAllocateNothing(t *testing.T) {
 						continue
 					}
 					n := testing.AllocsPerRun(3, func() {
-						tr.pace = schedule{c.now(), rate}
-						tr.until = c.now() + 1_000_000
+						tr.pace = schedule{c.Now(), rate}
+						tr.until = c.Now() + 1_000_000
 						if err := i.turn(&tr); err != nil {
 							t.Error(err)
 						}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -194,10 +195,10 @@ func (r *reader) turn(instrument instrument, i int, p *phase, blank bool) error 
 		t.pace.rate = max(1, r.s.spec.Rate/int64(r.s.spec.Readers))
 		length = max(length, least*1_000_000_000/t.pace.rate)
 	}
-	start := t.clock.now()
+	start := t.clock.Now()
 	t.pace.start, t.until = start, start+length
 	err := instrument.turn(t)
-	t.sheet.busy[t.column()] += t.clock.now() - start
+	t.sheet.busy[t.column()] += t.clock.Now() - start
 	if r.s.oracle.timed.Load() {
 		instrument.drain(r.keeps[i])
 	} else {
@@ -228,7 +229,7 @@ func (r *reader) check(i int) func(report) {
 		c := &r.s.clock
 		answer := found.answer.unpack()
 		answer.Bound = r.s.kinds[i].bound(&r.s.spec)
-		err := r.s.oracle.Check(r.s.keys.At(found.key), answer, c.at(found.asked), c.at(found.answered))
+		err := r.s.oracle.Check(r.s.keys.At(found.key), answer, c.At(found.asked), c.At(found.answered))
 		if err == nil {
 			return
 		}
@@ -236,7 +237,7 @@ func (r *reader) check(i int) func(report) {
 		var wrong *WrongAnswerError
 		if r.first == nil && errors.As(err, &wrong) {
 			wrong.Probe = r.s.kinds[i].name
-			wrong.Asked, wrong.Answered = c.at(found.asked).Sub(c.epoch), c.at(found.answered).Sub(c.epoch)
+			wrong.Asked, wrong.Answered = time.Duration(found.asked), time.Duration(found.answered)
 			r.first = wrong
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fibchurn/internal/monotonic"
 	"fibchurn/internal/prefixes"
 	"fibchurn/ns"
 	"fibchurn/results"
@@ -41,7 +42,7 @@ type Sampler struct {
 	keys     *Keys
 	oracle   *Oracle
 
-	clock   clock
+	clock   monotonic.Clock
 	netns   *os.File
 	readers []*reader
 	phase   atomic.Pointer[phase]
@@ -105,7 +106,7 @@ func (s *Sampler) Start(n *ns.Namespace) error {
 	if err := s.configure(n); err != nil {
 		return err
 	}
-	clock, err := startClock()
+	clock, err := monotonic.Start()
 	if err != nil {
 		return err
 	}
@@ -184,7 +185,7 @@ func (s *Sampler) Stretch(name string) error {
 	if s.err != nil {
 		return s.err
 	}
-	s.phase.Swap(next).ended.Store(max(1, s.clock.now()))
+	s.phase.Swap(next).ended.Store(max(1, s.clock.Now()))
 	s.changed.Broadcast()
 	for s.err == nil && (next.stretch < 0 && s.parked < len(s.readers) || next.stretch >= 0 && s.opened < len(s.readers)) {
 		s.changed.Wait()
@@ -259,7 +260,7 @@ func (s *Sampler) halt() error {
 		return s.err
 	}
 	s.stopped = true
-	s.phase.Swap(&phase{stretch: -1}).ended.Store(max(1, s.clock.now()))
+	s.phase.Swap(&phase{stretch: -1}).ended.Store(max(1, s.clock.Now()))
 	s.changed.Broadcast()
 	for s.left < len(s.readers) {
 		s.changed.Wait()

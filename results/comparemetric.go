@@ -96,8 +96,8 @@ func (s *strand) gauges(opts CompareOptions) []gauge {
 
 // phases returns the phases that both sides have and that were asked for.
 func (s *strand) phases(opts CompareOptions) []string {
-	new := phaseNames(s.new)
-	return slices.DeleteFunc(phaseNames(s.base), func(name string) bool {
+	new := PhaseNames(s.new)
+	return slices.DeleteFunc(PhaseNames(s.base), func(name string) bool {
 		return !slices.Contains(new, name) || opts.Phases != nil && !slices.Contains(opts.Phases, name)
 	})
 }

@@ -19,7 +19,7 @@ type eachRow struct {
 func eachRows(b block) []eachRow {
 	var rows []eachRow
 	for _, c := range b.cells {
-		for _, phase := range phaseNames(c.runs) {
+		for _, phase := range PhaseNames(c.runs) {
 			of := func(f func(*Distribution) int64) Summary {
 				return Of(timedEach(c.runs, phase), phase, func(p *Phase) float64 { return float64(f(p.Each)) })
 			}

@@ -75,7 +75,7 @@ type PhaseGrowth struct {
 // several writers do not enter, nor those of too few runs.
 func growths(b block) []PhaseGrowth {
 	var all []PhaseGrowth
-	for _, phase := range phaseNames(b.samples()) {
+	for _, phase := range PhaseNames(b.samples()) {
 		g := PhaseGrowth{Phase: phase}
 		for _, c := range b.cells {
 			if writersOf(&c) != 1 || len(c.runs) < minRunsOfSize {

@@ -70,7 +70,7 @@ func compareHops(own, objects *cell, s nexthopsSpec) string {
 		name, object = "plain", "a nexthop object"
 	}
 	var parts []string
-	for _, phase := range phaseNames(own.runs) {
+	for _, phase := range PhaseNames(own.runs) {
 		if part := compareHopsPhase(own, objects, phase); part != "" {
 			parts = append(parts, part)
 		}

@@ -32,7 +32,7 @@ func scalingSentences(b block) []string {
 		}
 		var parts []string
 		few := 0
-		for _, phase := range phaseNames(c.runs) {
+		for _, phase := range PhaseNames(c.runs) {
 			ops := c.runs[0].Phase(phase)
 			if ops == nil || ops.Ops < int64(writersOf(c)) || phase == "flush" {
 				continue

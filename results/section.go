@@ -62,7 +62,7 @@ func newSection(b block) Section {
 	s := Section{
 		Command: plain(b.runs[0].Command), Heading: heading(b), LeftOut: leftOut(b), Spec: spec,
 		Work:   strings.Join([]string{b.runs[0].Command, spec, e.Virtualisation, e.LinkKind, e.Arch}, "\x00"),
-		Phases: phaseNames(b.samples()), Growth: growths(b), Runs: b.runs,
+		Phases: PhaseNames(b.samples()), Growth: growths(b), Runs: b.runs,
 	}
 	for _, c := range b.cells {
 		s.Cells = append(s.Cells, SectionCell{c.name, c.runs})

@@ -32,7 +32,7 @@ func deleteSentences(b block) []string {
 	if empty != nil {
 		out = append(out, emptySentence(*empty))
 	}
-	if slices.ContainsFunc(b.cells, func(c cell) bool { return slices.Contains(phaseNames(c.runs), downPhase) }) {
+	if slices.ContainsFunc(b.cells, func(c cell) bool { return slices.Contains(PhaseNames(c.runs), downPhase) }) {
 		out = append(out, "The link was taken down before it was removed: that is the phase down and not in these figures.")
 	}
 	return out

@@ -85,7 +85,7 @@ type phaseRow struct {
 func phaseRows(b block, l layout) []phaseRow {
 	var rows []phaseRow
 	for _, c := range b.cells {
-		for _, phase := range phaseNames(c.runs) {
+		for _, phase := range PhaseNames(c.runs) {
 			rows = append(rows, phaseRow{
 				cell: c.name, phase: phase,
 				wall: Of(c.runs, phase, WallTime), cpu: Of(c.runs, phase, CPUTime), blocked: Of(c.runs, phase, BlockedTime),
@@ -130,8 +130,8 @@ func divisor(n int64) float64 {
 	return float64(n)
 }
 
-// phaseNames returns the names of the runs' phases in the order of the record.
-func phaseNames(runs []Run) []string {
+// PhaseNames returns the names of the runs' phases in the order of the record.
+func PhaseNames(runs []Run) []string {
 	var names []string
 	for i := range runs {
 		for _, p := range runs[i].Phases {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fibchurn/internal/kallsyms"
+	"fibchurn/internal/monotonic"
 	"fibchurn/internal/netnstest"
 	"fibchurn/internal/rtnl"
 )
@@ -22,13 +23,13 @@ import (
 // A notary passes on what it is told, and keeps it.
 type notary struct {
 	rtnl.Witness
-	clock     *clock
+	clock     *monotonic.Clock
 	stretches []stretch
 }
 
 func (n *notary) Timed(start time.Time, wall time.Duration) {
 	n.Witness.Timed(start, wall)
-	from := n.clock.at(start)
+	from := n.clock.ToKernel(start)
 	n.stretches = append(n.stretches, stretch{from, from + wall.Nanoseconds()})
 }
 
@@ -79,7 +80,7 @@ func TestAgreesWithPerf(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		witness := &notary{w, p.clock, make([]stretch, 0, 1<<16)}
+		witness := &notary{w, &p.clock, make([]stretch, 0, 1<<16)}
 		c.SetWitness(witness)
 		for until := cpuTime() + 4*time.Second; cpuTime() < until; {
 			for _, b := range []*rtnl.Batch{add, del} {

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fibchurn/internal/kallsyms"
+	"fibchurn/internal/monotonic"
 	"fibchurn/internal/perfring"
 	"fibchurn/internal/rtnl"
 	"fibchurn/ns"
@@ -34,7 +35,7 @@ type Profiler struct {
 	scope   string
 	event   *event
 	cpus    []int
-	clock   *clock
+	clock   monotonic.Clock
 	symbols *kallsyms.Table
 	held    int               // a file: see hold
 	notes   []results.Warning // of every run
@@ -65,7 +66,7 @@ func Open(hz int, scope string) (*Profiler, error) {
 	if p.event, err = choose(scope, p.cpus, p.hz); err != nil {
 		return nil, err
 	}
-	if p.clock, err = newClock(); err != nil {
+	if p.clock, err = monotonic.Start(); err != nil {
 		return nil, err
 	}
 	if p.symbols, err = kallsyms.Read(); err != nil {
@@ -110,7 +111,7 @@ func (p *Profiler) Start(*ns.Namespace) error {
 // newSource opens the event for a thread on any of the CPUs -1, or for all threads -1
 // on each of the CPUs.
 func (p *Profiler) newSource(thread int, cpus []int) (*source, error) {
-	s := &source{clock: p.clock, cpus: p.scope == CPUs, users: 1}
+	s := &source{clock: &p.clock, cpus: p.scope == CPUs, users: 1}
 	var files []int
 	closeAll := func() error {
 		var errs []error

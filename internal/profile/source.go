@@ -11,13 +11,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fibchurn/internal/monotonic"
 	"fibchurn/internal/perfring"
 )
 
 // A source is the rings of one thread, or those of all CPUs, and the samples that
 // came out of them.
 type source struct {
-	clock *clock
+	clock *monotonic.Clock
 	rings []*perfring.Ring
 	cpus  bool         // samples are of any thread, and their stacks begin with which
 	left  func()       // releases the rings, once nobody uses them
@@ -69,7 +70,7 @@ func (w *worker) Timed(start time.Time, wall time.Duration) {
 	if !s.cpus && !s.rings[0].News() && s.waiting.Load() == 0 {
 		return
 	}
-	from := w.source.clock.at(start)
+	from := w.source.clock.ToKernel(start)
 	of := stretch{from, from + wall.Nanoseconds()}
 	s.mu.Lock()
 	defer s.mu.Unlock()

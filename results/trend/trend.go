@@ -196,7 +196,7 @@ func (l line) series() []Series {
 		all[i].Points = append(all[i].Points, Point{Night(night[0].Time), results.Plain(night[0].Environment.Kernel), s})
 	}
 	for _, night := range nights {
-		for _, phase := range phases(night) {
+		for _, phase := range results.PhaseNames(night) {
 			add(results.Plain(phase), "wall time", night, results.Of(night, phase, results.WallTime))
 		}
 		for _, set := range results.Lookups(night) {
@@ -216,16 +216,4 @@ func (s *Series) rank() int {
 		return 0
 	}
 	return 1
-}
-
-func phases(runs []results.Run) []string {
-	var names []string
-	for i := range runs {
-		for _, p := range runs[i].Phases {
-			if !slices.Contains(names, p.Name) {
-				names = append(names, p.Name)
-			}
-		}
-	}
-	return names
 }
