@@ -90,21 +90,27 @@ func TestSamplerFilesStretches(t *testing.T) {
 	}
 }
 
+// Other work can keep the reader from its rate: it has three tries.
 func TestSamplerKeepsItsRate(t *testing.T) {
+	const rate = 2000
 	b := newBed(t, prefixes.IPv6, prefixes.DFZ, 1000)
-	s := b.sampler(t, func(s *Spec) { s.Probes, s.Rate = []string{ProbeNetlink}, 2000 })
-	stretch(t, s, Rest, time.Second)
-	var run results.Run
-	if err := s.Stop(&run); err != nil {
-		t.Fatal(err)
+	var reached [3]float64
+	for i := range reached {
+		s := b.sampler(t, func(s *Spec) { s.Probes, s.Rate = []string{ProbeNetlink}, rate })
+		stretch(t, s, Rest, time.Second)
+		var run results.Run
+		if err := s.Stop(&run); err != nil {
+			t.Fatal(err)
+		}
+		if len(run.Latency) != 1 || run.Latency[0].Rate != rate {
+			t.Fatalf("%+v", run.Latency)
+		}
+		reached[i] = s.Throughput()[0].PerSecond
+		if reached[i] > 0.7*rate && reached[i] < 1.3*rate {
+			return
+		}
 	}
-	if len(run.Latency) != 1 || run.Latency[0].Rate != 2000 {
-		t.Fatalf("%+v", run.Latency)
-	}
-	through := s.Throughput()[0]
-	if through.PerSecond < 1400 || through.PerSecond > 2600 {
-		t.Errorf("%.0f lookups a second, want about 2000", through.PerSecond)
-	}
+	t.Errorf("%.0f lookups a second, want about %d", reached, rate)
 }
 
 // flap withdraws and announces half of the bed's routes, until it is told to stop.
