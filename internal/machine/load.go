@@ -56,22 +56,21 @@ func Snapshot() Load { return snapshot(running) }
 
 func snapshot(t tree) Load {
 	buffer := make([]byte, 16<<10)
-	stat, err := readStat(t, buffer)
-	if err != nil {
-		return Load{err: err}
+	l := Load{}
+	l.stat, l.err = readStat(t, buffer)
+	l.taken = time.Now()
+	if l.err == nil {
+		l.own, l.err = ownCPU()
 	}
-	taken := time.Now()
-	own, err := ownCPU()
-	if err != nil {
-		return Load{err: err}
+	if l.err == nil {
+		l.tasks, l.err = readTasks(t, buffer)
 	}
-	tasks, err := readTasks(t, buffer)
-	if err == nil && tasks > stat.cpus {
-		tasks -= ownRunning(t, buffer)
+	if l.err == nil && l.tasks > l.stat.cpus {
+		l.tasks -= ownRunning(t, buffer)
 	} else {
-		tasks = max(0, tasks-1) // the thread that asked
+		l.tasks = max(0, l.tasks-1) // the thread that asked
 	}
-	return Load{taken: taken, stat: stat, own: own, tasks: tasks, err: err}
+	return l
 }
 
 // Since says what disturbed a run between two snapshots, of which before is the earlier.
@@ -87,7 +86,7 @@ func snapshot(t tree) Load {
 // shown in 10 ms, two of which are allowed for; a stretch under 100 ms is not judged by it.
 // A guest whose host is busy misses most of its ticks. How long a CPU was idle is measured,
 // not counted (get_cpu_idle_time_us, kernel/time/tick-sched.c, with CONFIG_NO_HZ_COMMON), so
-// that the rest is known as well; but the kernel's own work is in it, which is a third of a
+// that the rest is known as well; but the kernel's own work is in it, up to 0.7 of a
 // core under emulation. Work that the kernel does for the caller in threads of its own,
 // such as removing a namespace, counts as other work.
 func (l Load) Since(before Load, s Stretch) []results.Warning {

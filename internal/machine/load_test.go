@@ -102,6 +102,37 @@ func TestSince(t *testing.T) {
 	}
 }
 
+// Figures of guests of two emulated CPUs on a busy host, in which nothing else ran, or two
+// processes that kept the CPUs busy. Ticks were lost in all of them.
+func TestSinceRecorded(t *testing.T) {
+	const ms = time.Millisecond
+	for _, r := range []struct {
+		wall, own   time.Duration
+		busy, idle  uint64
+		tasks       [2]int
+		load, ticks bool // ticks would have said it
+	}{
+		{wall: 857 * ms, own: 895 * ms, busy: 52, idle: 21, tasks: [2]int{3, 0}},
+		{wall: 1154 * ms, own: 1000 * ms, busy: 67, idle: 58, tasks: [2]int{0, 1}},
+		{wall: 818 * ms, own: 886 * ms, busy: 51, idle: 33, tasks: [2]int{1, 2}},
+		{wall: 1003 * ms, own: 1066 * ms, busy: 50, idle: 50, tasks: [2]int{2, 1}},
+		{wall: 1008 * ms, own: 616 * ms, busy: 82, tasks: [2]int{2, 4}, load: true, ticks: true},
+		{wall: 1251 * ms, own: 867 * ms, busy: 118, tasks: [2]int{6, 2}, load: true, ticks: true},
+		{wall: 808 * ms, own: 439 * ms, busy: 30, tasks: [2]int{2, 2}, load: true},
+		{wall: 993 * ms, own: 917 * ms, busy: 83, tasks: [2]int{2, 4}, load: true},
+		{wall: 1351 * ms, own: 873 * ms, busy: 88, tasks: [2]int{2, 3}, load: true},
+		{wall: 1846 * ms, own: 715 * ms, busy: 80, idle: 1, tasks: [2]int{3, 2}, load: true},
+	} {
+		before := Load{taken: time.Now(), tasks: r.tasks[0]}
+		after := Load{taken: before.taken.Add(r.wall), own: r.own, tasks: r.tasks[1], stat: cpuStat{busy: r.busy, idle: r.idle, cpus: 2}}
+		stretch := after.Stretch(before)
+		got := after.Since(before, stretch)
+		if load := len(got) > 0; load != r.load || (stretch.otherCores() > loadLimit) != r.ticks {
+			t.Errorf("%+v: %v; by ticks %.2f of a core, at most %.2f", r, got, stretch.otherCores(), stretch.mostCores())
+		}
+	}
+}
+
 func TestTaskRunning(t *testing.T) {
 	for text, want := range map[string]bool{
 		"12 (fibchurn) R 1 1": true, "12 (fibchurn) S 1 1": false, "12 (a) R (b) S 1": false, "12 (a) S (b) R 1": true, "": false, "12": false, "12 (x)": false, "12 (x) ": false,
