@@ -80,15 +80,16 @@ func snapshot(t tree) Load {
 //	load   other work took more than a tenth of a core, or a quarter of one in a longer
 //	       stretch than the run; or more tasks of others than there are CPUs wanted to run
 //	       before and after it; or as many, and more than half of what the CPUs had to
-//	       give in the stretch went elsewhere
+//	       give in the stretch went elsewhere (not of a single CPU, for which some thread
+//	       of the kernel is ready as often as not)
 //
 // Who worked is counted by ticks (CONFIG_TICK_CPU_ACCOUNTING, kernel/sched/cputime.c) and
 // shown in 10 ms, two of which are allowed for; a stretch under 100 ms is not judged by it.
 // A guest whose host is busy misses most of its ticks. How long a CPU was idle is measured,
 // not counted (get_cpu_idle_time_us, kernel/time/tick-sched.c, with CONFIG_NO_HZ_COMMON), so
-// that the rest is known as well; but the kernel's own work is in it, up to 0.7 of a
-// core under emulation. Work that the kernel does for the caller in threads of its own,
-// such as removing a namespace, counts as other work.
+// that the rest is known as well; but the kernel's own work is in it, up to 0.7 of a core
+// under emulation. Work that the kernel does for the caller in threads of its own, such as
+// removing a namespace, counts as other work.
 func (l Load) Since(before Load, s Stretch) []results.Warning {
 	if err := errors.Join(before.err, l.err, s.err); err != nil {
 		return []results.Warning{{Kind: "load", Text: "How busy the machine was is unknown: " + err.Error() + "."}}
@@ -109,7 +110,7 @@ func (l Load) Since(before Load, s Stretch) []results.Warning {
 		text = fmt.Sprintf("Other work on this machine took %.1f of a core %s.", counted, when)
 	case cpus > 0 && waiting > cpus:
 		text = fmt.Sprintf("%d other tasks wanted to run on %d CPUs before and after the run.", waiting, cpus)
-	case s.wall >= shortestJudged && waiting == cpus && most > mostLimit*float64(cpus):
+	case s.wall >= shortestJudged && cpus > 1 && waiting == cpus && most > mostLimit*float64(cpus):
 		text = fmt.Sprintf("%d other tasks wanted to run on %d CPUs before and after the run, and %.1f of a core went elsewhere %s.", waiting, cpus, most, when)
 	}
 	if text != "" {

@@ -56,6 +56,7 @@ func TestSince(t *testing.T) {
 		idle   uint64
 		steal  uint64
 		tasks  int
+		cpus   int // 2 unless said
 		want   []string
 		says   string
 	}{
@@ -79,16 +80,20 @@ func TestSince(t *testing.T) {
 			says: "2 other tasks wanted to run on 2 CPUs before and after the run, and 1.0 of a core went elsewhere during the run."},
 		{name: "not most", wall: second, own: 500 * ms, busy: 40, idle: 48, tasks: 2},
 		{name: "most, but hardly anybody wanted to run", wall: second, own: 500 * ms, busy: 40, idle: 45, tasks: 1},
+		{name: "most of a single CPU", wall: second, cpus: 1, own: 100 * ms, busy: 10, idle: 10, tasks: 1},
 		{name: "too short for most", wall: 99 * ms, tasks: 2},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			around := max(test.around, test.wall)
+			around, cpus := max(test.around, test.wall), 2
+			if test.cpus > 0 {
+				cpus = test.cpus
+			}
 			first := Load{taken: start, stat: cpuStat{busy: 1000, idle: 5000, steal: 100, cpus: 2}, own: time.Minute, tasks: 7}
 			before := Load{taken: start.Add(around - test.wall), tasks: test.tasks}
 			after := Load{
 				taken: start.Add(around), tasks: test.tasks, own: time.Minute + test.own,
-				stat: cpuStat{busy: 1000 + test.busy, idle: 5000 + test.idle, steal: 100 + test.steal, cpus: 2},
+				stat: cpuStat{busy: 1000 + test.busy, idle: 5000 + test.idle, steal: 100 + test.steal, cpus: cpus},
 			}
 			got := after.Since(before, after.Stretch(first))
 			if diff := cmp.Diff(test.want, kinds(got)); diff != "" {
