@@ -68,7 +68,7 @@ func (p *program) measure(m *measure, kind string, cells func(kind string) []chu
 	defer releaseSignals()
 	bar := newProgress(p.stderr, m.quiet)
 	session := churn.Session{
-		Runner: &churn.Runner{Environment: env, Boot: machine.Boot(), Observers: append(m.observers, &loadWatch{environment: append(machine.Warnings(env), watching.doubts...)})},
+		Runner: &churn.Runner{Environment: env, Boot: machine.Boot(), Observers: append(m.observers, newLoadWatch(append(machine.Warnings(env), watching.doubts...)))},
 		Cells:  workloads, Instruments: watching.all, Runs: m.runs, Warmup: m.warmup, Seed: m.seed,
 		Emit: out.emit, Progress: bar.show,
 	}

@@ -20,13 +20,12 @@ const (
 	stealLimit = 0.01
 	// loadLimit is the share of one core above which other work is reported.
 	loadLimit = 0.10
-	// A stretch between shortestBrief and shortestJudged is judged by a limit that the
-	// coarseness of jiffies does not reach.
-	shortestBrief = 3 * jiffy
-	briefLimit    = 0.50
-	// pressureLimit is the share of a stretch under shortestJudged for which tasks
-	// waited for a CPU, above which as many other tasks as CPUs are other work.
-	pressureLimit = 0.50
+	// aroundLimit is that of a stretch that has more than the run in it, such as what the
+	// kernel has to do to remove the namespace of an earlier one.
+	aroundLimit = 0.25
+	// mostLimit is the share of all CPUs' time above which what neither idled nor worked for
+	// this process is reported, ticks or not, where as many others as CPUs wanted to run.
+	mostLimit = 0.50
 )
 
 // A Load is a snapshot of how busy the machine has been since it was booted. The
@@ -34,73 +33,87 @@ const (
 type Load struct {
 	taken time.Time
 	stat  cpuStat
-	tasks int // running or runnable, but for threads of this process
-	// waited is how long a task waited for a CPU, the mean of those that were not idle
-	// (collect_percpu_times, kernel/sched/psi.c); 0 where the kernel does not say
-	// (CONFIG_PSI).
-	waited time.Duration
-	err    error
+	own   time.Duration // CPU time of this process
+	tasks int           // running or runnable, but for threads of this process
+	err   error
 }
 
 // cpuStat is the sum over all CPUs in /proc/stat, in jiffies (show_stat,
 // fs/proc/stat.c).
 type cpuStat struct {
 	busy  uint64 // user, nice, system, irq, softirq; guests are part of user
+	idle  uint64 // idle and iowait
 	steal uint64 // wanted, but the hypervisor ran something else
 	cpus  int    // online
 }
 
-// Snapshot reads /proc/stat and /proc/loadavg, and where more tasks want to run than
-// there are CPUs, also which of them are threads of this process. It takes some 30 microseconds on a
-// small machine and 0.5 ms under emulation or User-Mode Linux; on a machine with
-// hundreds of CPUs the kernel sums up all its interrupts for it. What fails is
-// kept, and said by Since.
+// Snapshot reads /proc/stat, /proc/loadavg and the CPU time of this process, and where more
+// tasks want to run than there are CPUs, also which of them are threads of this process. It
+// takes some 30 microseconds on a small machine and 0.5 ms under emulation or User-Mode
+// Linux; on a machine with hundreds of CPUs the kernel sums up all its interrupts for it.
+// What fails is kept, and said by Since.
 func Snapshot() Load { return snapshot(running) }
 
 func snapshot(t tree) Load {
 	buffer := make([]byte, 16<<10)
-	stat, err := readStat(t, buffer)
-	if err != nil {
-		return Load{err: err}
+	l := Load{}
+	l.stat, l.err = readStat(t, buffer)
+	l.taken = time.Now()
+	if l.err == nil {
+		l.own, l.err = ownCPU()
 	}
-	tasks, err := readTasks(t, buffer)
-	if err == nil && tasks > stat.cpus {
-		tasks -= ownRunning(t, buffer)
+	if l.err == nil {
+		l.tasks, l.err = readTasks(t, buffer)
+	}
+	if l.err == nil && l.tasks > l.stat.cpus {
+		l.tasks -= ownRunning(t, buffer)
 	} else {
-		tasks = max(0, tasks-1) // the thread that asked
+		l.tasks = max(0, l.tasks-1) // the thread that asked
 	}
-	return Load{taken: time.Now(), stat: stat, tasks: tasks, waited: readWaited(t, buffer), err: err}
+	return l
 }
 
-// Since says what disturbed the stretch between two snapshots, of which before is
-// the earlier. own is the CPU time, user and system, that the caller itself used
-// in between (getrusage, RUSAGE_SELF, and RUSAGE_CHILDREN where it started some).
-// The kinds are
+// Since says what disturbed a run between two snapshots, of which before is the earlier.
+// s is the run, or a longer stretch that it was part of. The kinds are
 //
 //	steal  the hypervisor withheld more than 1 % of the CPU time that was wanted
-//	load   other work took more than a tenth of a core (in a stretch under 100 ms,
-//	       half of one), or more tasks of others than there are CPUs wanted to run both
-//	       times; in a stretch under 100 ms as many as there are CPUs, if tasks waited
-//	       for one most of the time
+//	load   other work took more than a tenth of a core, or a quarter of one in a longer
+//	       stretch than the run; or more tasks of others than there are CPUs wanted to run
+//	       before and after it; or as many, and more than half of what the CPUs had to
+//	       give in the stretch went elsewhere (not of a single CPU, for which some thread
+//	       of the kernel is ready as often as not)
 //
-// /proc/stat counts in 10 ms, so two of these are allowed for, and a stretch under
-// 30 ms is not judged by it. /proc/pressure/cpu counts in us. Work that the kernel does
-// for the caller in threads of its own, such as removing a namespace, counts as other
-// work.
-func (l Load) Since(before Load, own time.Duration) []results.Warning {
-	if err := errors.Join(before.err, l.err); err != nil || before.taken.IsZero() || l.taken.IsZero() {
-		text := "How busy the machine was is unknown."
-		if err != nil {
-			text = "How busy the machine was is unknown: " + err.Error() + "."
-		}
-		return []results.Warning{{Kind: "load", Text: text}}
+// Who worked is counted by ticks (CONFIG_TICK_CPU_ACCOUNTING, kernel/sched/cputime.c) and
+// shown in 10 ms, two of which are allowed for; a stretch under 100 ms is not judged by it.
+// A guest whose host is busy misses most of its ticks. How long a CPU was idle is measured,
+// not counted (get_cpu_idle_time_us, kernel/time/tick-sched.c, with CONFIG_NO_HZ_COMMON), so
+// that the rest is known as well; but the kernel's own work is in it, up to 0.7 of a core
+// under emulation. Work that the kernel does for the caller in threads of its own, such as
+// removing a namespace, counts as other work.
+func (l Load) Since(before Load, s Stretch) []results.Warning {
+	if err := errors.Join(before.err, l.err, s.err); err != nil {
+		return []results.Warning{{Kind: "load", Text: "How busy the machine was is unknown: " + err.Error() + "."}}
+	}
+	when, limit := "during the run", loadLimit
+	if s.wall > l.taken.Sub(before.taken) {
+		when, limit = fmt.Sprintf("in the %d ms that the run was part of", s.wall.Milliseconds()), aroundLimit
 	}
 	var warnings []results.Warning
-	wall := l.taken.Sub(before.taken)
-	if wall >= shortestJudged {
-		warnings = appendSteal(warnings, "steal", "in this run", difference(l.stat, before.stat))
+	if s.wall >= shortestJudged {
+		warnings = appendSteal(warnings, "steal", when, s.stat)
 	}
-	if text := l.loadText(before, wall, own); text != "" {
+	waiting, cpus := min(l.tasks, before.tasks), l.stat.cpus
+	counted, most := s.otherCores(), s.mostCores()
+	text := ""
+	switch {
+	case s.wall >= shortestJudged && counted > limit:
+		text = fmt.Sprintf("Other work on this machine took %.1f of a core %s.", counted, when)
+	case cpus > 0 && waiting > cpus:
+		text = fmt.Sprintf("%d other tasks wanted to run on %d CPUs before and after the run.", waiting, cpus)
+	case s.wall >= shortestJudged && cpus > 1 && waiting == cpus && most > mostLimit*float64(cpus):
+		text = fmt.Sprintf("%d other tasks wanted to run on %d CPUs before and after the run, and %.1f of a core went elsewhere %s.", waiting, cpus, most, when)
+	}
+	if text != "" {
 		warnings = append(warnings, results.Warning{Kind: "load", Text: text})
 	}
 	return warnings
@@ -138,6 +151,7 @@ func stealShare(s cpuStat) float64 {
 func difference(after, before cpuStat) cpuStat {
 	return cpuStat{
 		busy:  lessOrZero(after.busy, before.busy),
+		idle:  lessOrZero(after.idle, before.idle),
 		steal: lessOrZero(after.steal, before.steal),
 		cpus:  after.cpus,
 	}
@@ -148,37 +162,4 @@ func lessOrZero(a, b uint64) uint64 {
 		return 0
 	}
 	return a - b
-}
-
-// loadText returns the sentence of a "load" warning, or "".
-func (l Load) loadText(before Load, wall, own time.Duration) string {
-	limit := loadLimit
-	if wall < shortestJudged {
-		limit = briefLimit
-	}
-	if wall >= shortestBrief {
-		if cores := otherCores(difference(l.stat, before.stat), wall, own); cores > limit {
-			return fmt.Sprintf("Other work on this machine took %.1f of a core during the run.", cores)
-		}
-	}
-	waiting, cpus := min(l.tasks, before.tasks), l.stat.cpus
-	if cpus > 0 && (waiting > cpus || waiting == cpus && wall < shortestJudged && l.pressed(before, wall)) {
-		return fmt.Sprintf("%d other tasks wanted to run on %d CPUs before and after the run.", waiting, cpus)
-	}
-	return ""
-}
-
-// pressed reports whether tasks waited for a CPU most of the time. Where every CPU has a
-// task, and one of them another, the mean of the CPUs is their number's part.
-func (l Load) pressed(before Load, wall time.Duration) bool {
-	return float64(l.waited-before.waited)*float64(l.stat.cpus) > pressureLimit*float64(wall)
-}
-
-// otherCores is how many cores' worth of time others used, at least.
-func otherCores(s cpuStat, wall, own time.Duration) float64 {
-	if s.busy < jiffySlack {
-		return 0
-	}
-	busy := float64(s.busy-jiffySlack) * float64(jiffy)
-	return (busy - float64(own)) / float64(wall)
 }

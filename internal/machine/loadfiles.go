@@ -27,26 +27,13 @@ func readTasks(t tree, buffer []byte) (int, error) {
 	return parseLoadavg(text)
 }
 
-// readWaited is 0 where the kernel does not say.
-func readWaited(t tree, buffer []byte) time.Duration {
-	text, err := readInto(t, "proc/pressure/cpu", buffer)
-	if err != nil {
-		return 0
+// ownCPU is user and system time.
+func ownCPU() (time.Duration, error) {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		return 0, fmt.Errorf("read this process's CPU time: %w", err)
 	}
-	return parsePressure(text)
-}
-
-// parsePressure returns for how long some task waited since the machine was booted, from
-// "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345" in us (psi_show,
-// kernel/sched/psi.c), and 0 where that is not said.
-func parsePressure(text []byte) time.Duration {
-	line, _, _ := bytes.Cut(text, []byte("\n"))
-	_, total, found := bytes.Cut(line, []byte(" total="))
-	us, err := strconv.ParseInt(string(total), 10, 64)
-	if !found || !bytes.HasPrefix(line, []byte("some ")) || err != nil || us < 0 || us > int64(1<<63-1)/1000 {
-		return 0
-	}
-	return time.Duration(us) * time.Microsecond
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), nil
 }
 
 // ownRunning counts the threads of this process that run or could. Those that are
@@ -118,6 +105,7 @@ func parseStat(text []byte) (cpuStat, error) {
 		return stat, fmt.Errorf("/proc/stat has %d figures for the CPUs, want %d", n, len(v))
 	}
 	stat.busy = v[0] + v[1] + v[2] + v[5] + v[6]
+	stat.idle = v[3] + v[4]
 	stat.steal = v[7]
 	for line := range bytes.Lines(rest) {
 		if !bytes.HasPrefix(line, []byte("cpu")) {
