@@ -139,6 +139,7 @@ func TestPacketsRootless(t *testing.T) {
 
 // On a kernel without veths nothing can be forwarded: exit 4.
 func TestVMPacketsUnsupported(t *testing.T) {
+	t.Parallel()
 	image := vmtest.Kernel(t, vmtest.UML)
 	code, _, stderr := execute(t, false, append([]string{"vm", "-q", "-j", "--kernel", image + "=k", "--modules", fewModules(t), "--"}, forwardArgs()[:len(forwardArgs())-1]...)...)
 	if code != exitUnsupported || !strings.Contains(stderr, "an interface of kind veth") {
@@ -148,6 +149,7 @@ func TestVMPacketsUnsupported(t *testing.T) {
 
 // Other kernels, emulated and in user mode, forward and answer too.
 func TestVMPackets(t *testing.T) {
+	t.Parallel()
 	args := []string{"vm", "--accel", "tcg", "-j", "-q"}
 	kernels := []string{vmtest.Linux612, vmtest.UML}
 	for _, name := range kernels {

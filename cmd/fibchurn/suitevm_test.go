@@ -35,6 +35,7 @@ func inAllKernels(t *testing.T, command ...string) map[string][]string {
 }
 
 func TestVMRoutes(t *testing.T) {
+	t.Parallel()
 	for label, runs := range inAllKernels(t, "routes", "--count", "500", "--runs", "1", "--warmup", "0") {
 		if !slices.Equal(runs, []string{"routes"}) {
 			t.Errorf("%s: %q", label, runs)
@@ -45,6 +46,7 @@ func TestVMRoutes(t *testing.T) {
 // The suite quick, in all kinds of kernels and on this one: every line of it makes all
 // its runs, or is skipped with a reason.
 func TestVMSuiteQuick(t *testing.T) {
+	t.Parallel()
 	s, err := loadSuite("quick")
 	if err != nil {
 		t.Fatal(err)
@@ -103,6 +105,7 @@ func TestVMSuiteQuick(t *testing.T) {
 // A suite and the files that its lines name go into the guest, a KTAP stream and skips
 // come out.
 func TestVMSuiteFile(t *testing.T) {
+	t.Parallel()
 	list := filepath.Join(t.TempDir(), "my list")
 	if err := os.WriteFile(list, []byte("192.0.2.0/24\n198.51.100.0/24\n"), 0o644); err != nil {
 		t.Fatal(err)

@@ -75,6 +75,7 @@ func TestVMUsageErrors(t *testing.T) {
 // The main job, in all kinds of kernels: the runs come with the kernel's label and
 // with what it ran on.
 func TestVMDeleteIface(t *testing.T) {
+	t.Parallel()
 	kernels := []string{vmtest.Linux61, vmtest.Linux612, vmtest.UML}
 	args := []string{"vm", "--accel", "tcg", "-j"}
 	for _, name := range kernels {
@@ -106,6 +107,7 @@ func TestVMDeleteIface(t *testing.T) {
 
 // One image under two labels with two settings, booted in turn.
 func TestVMAlternates(t *testing.T) {
+	t.Parallel()
 	image := vmtest.Kernel(t, vmtest.UML)
 	code, stdout, stderr := execute(t, false, "vm", "-j", "-q", "--kernel", image+"=small", "--kernel", image+"=large", "--boots", "2",
 		"--sysctl", "small:net.ipv4.fib_sync_mem=65536", "--sysctl", "large:net.ipv4.fib_sync_mem=67108864",
@@ -210,6 +212,7 @@ func noMachineLeft(t *testing.T) {
 
 // An ordinary user can do it too.
 func TestVMRootless(t *testing.T) {
+	t.Parallel()
 	image := filepath.Join(t.TempDir(), "linux")
 	copyFile(t, vmtest.Kernel(t, vmtest.UML), image, 0o755)
 	modules := fewModules(t, "kernel/drivers/net/dummy.ko")
