@@ -189,7 +189,6 @@ func TestSoak(t *testing.T) {
 }
 
 func TestSoakInGuest(t *testing.T) {
-	t.Parallel()
 	p := newProof(t)
 	p.kernel, p.program = vmtest.Kernel(t, vmtest.UML), truth.Path(t)
 	s, err := p.soakInGuest(3 * time.Second)
