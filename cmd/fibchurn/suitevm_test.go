@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"fibchurn/vm/vmtest"
@@ -51,38 +52,46 @@ func TestVMSuiteQuick(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"vm", "--accel", "tcg", "-j", "-q"}
-	kernels := []string{vmtest.Linux61, vmtest.Linux612, vmtest.UML}
-	for _, name := range kernels {
-		args = append(args, "--kernel", vmtest.Kernel(t, name)+"="+name)
-	}
-	code, stdout, stderr := execute(t, false, append(args, "--", "suite", "quick")...)
-	if code != exitOK {
-		t.Fatalf("exit %d, stderr %s", code, stderr)
-	}
-	_, here, hereSaid := execute(t, false, "suite", "quick", "-j", "-q")
+	const here = ""                      // the label of what no guest ran
 	found := map[string]map[string]int{} // runs by kernel and line
-	for _, run := range append(readRuns(t, stdout), readRuns(t, here)...) {
-		label := run.Environment.Label
-		if !run.Sample() {
-			t.Errorf("%s: %s is no sample", label, run.Command)
+	said := map[string]string{}
+	var lock sync.Mutex
+	t.Run("kernels", func(t *testing.T) { // ends when all have
+		for _, label := range []string{vmtest.Linux61, vmtest.Linux612, vmtest.UML, here} {
+			t.Run(label, func(t *testing.T) {
+				t.Parallel()
+				args := []string{"suite", "quick", "-j", "-q"}
+				if label != here {
+					args = []string{"vm", "--accel", "tcg", "-j", "-q", "--kernel", vmtest.Kernel(t, label) + "=" + label, "--", "suite", "quick"}
+				}
+				code, stdout, stderr := execute(t, false, args...)
+				if code != exitOK {
+					t.Fatalf("exit %d, stderr %s", code, stderr)
+				}
+				counts := map[string]int{}
+				for _, run := range readRuns(t, stdout) {
+					if !run.Sample() || run.Environment.Label != label {
+						t.Errorf("%q: %s is no sample", run.Environment.Label, run.Command)
+					}
+					counts[run.Command]++
+				}
+				lock.Lock()
+				defer lock.Unlock()
+				found[label], said[label] = counts, stderr
+			})
 		}
-		if found[label] == nil {
-			found[label] = map[string]int{}
-		}
-		found[label][run.Command]++
-	}
+	})
 	want := map[string]int{}
 	for _, l := range s.lines {
 		want[l.args[0]]++
 	}
-	for label, said := range map[string]string{vmtest.Linux61: stderr, vmtest.Linux612: stderr, vmtest.UML: stderr, "": hereSaid} {
+	for label, said := range said {
 		if len(found[label]) == 0 {
 			t.Errorf("no runs of %q", label)
 		}
 		skipped := 0
 		for line := range strings.Lines(said) {
-			if label != "" && !strings.HasPrefix(line, label+": ") {
+			if label != here && !strings.HasPrefix(line, label+": ") {
 				continue
 			}
 			_, reason, isSkip := strings.Cut(line, ": skipped: ")
