@@ -149,7 +149,6 @@ func TestVMPacketsUnsupported(t *testing.T) {
 
 // Other kernels, emulated and in user mode, forward and answer too.
 func TestVMPackets(t *testing.T) {
-	t.Parallel()
 	args := []string{"vm", "--accel", "tcg", "-j", "-q"}
 	kernels := []string{vmtest.Linux612, vmtest.UML}
 	for _, name := range kernels {
