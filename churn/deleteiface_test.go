@@ -50,6 +50,7 @@ func phaseNames(run *results.Run) string {
 
 // Every load, family, order and link count installs and removes what it says.
 func TestDeleteIfaceVerifies(t *testing.T) {
+	t.Parallel()
 	for _, load := range Loads() {
 		for _, families := range [][]int{{4}, {6}, {4, 6}} {
 			for _, setup := range []string{"down", "up"} {

@@ -38,6 +38,7 @@ func forwardSpec(t testing.TB, path string, family int, f func(*ForwardSpec)) *F
 // Every packet is forwarded, by every path, in both families, through rules too; but
 // the largest bursts may be more than the ring of a veth takes.
 func TestForwardVerifies(t *testing.T) {
+	t.Parallel()
 	for _, family := range []int{4, 6} {
 		for _, path := range results.Paths() {
 			for name, change := range map[string]func(*ForwardSpec){
@@ -99,6 +100,7 @@ func TestForwardCountsDrops(t *testing.T) {
 // Frames that are not written anew carry what the last forwarding left in them: such
 // are not forwarded, and the run fails.
 func TestForwardFindsStaleFrames(t *testing.T) {
+	t.Parallel()
 	for _, family := range []int{4, 6} {
 		for _, path := range results.Paths() {
 			t.Run(path+familyName(family), func(t *testing.T) {

@@ -39,6 +39,7 @@ func onLink(t testing.TB, s *ResizeSpec) *ResizeSpec {
 
 // Every pattern, as root and not, does in the kernel what the model predicts.
 func TestResizeOnKernel(t *testing.T) {
+	t.Parallel()
 	netnstest.Root(t)
 	for _, pattern := range ResizePatterns() {
 		for _, root := range []bool{false, true} {
@@ -179,6 +180,7 @@ func TestResizeOscillation(t *testing.T) {
 // Both cells have the same operations at the same table sizes, in every pattern
 // and at every size of tnode.
 func TestResizeCellsCorrespond(t *testing.T) {
+	t.Parallel()
 	for _, pattern := range ResizePatterns() {
 		for bits := minNodeBits; bits <= 13; bits++ {
 			for _, root := range []bool{false, true} {

@@ -41,6 +41,7 @@ func validRoutes() *RoutesSpec {
 
 // Every dimension installs, changes and removes what it says.
 func TestRoutesVerifies(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*RoutesSpec){
 		"plain":      func(*RoutesSpec) {},
 		"IPv6":       func(s *RoutesSpec) { s.Families = []int{6} },

@@ -34,8 +34,8 @@ type trial struct {
 	stderr  strings.Builder
 }
 
-// mark is in the kernel's parameters of every machine that tests boot.
-var mark = fmt.Sprintf("fibchurn.test=%d.", os.Getpid())
+// mark is in the kernel's parameters of every machine that a test boots.
+func mark(t *testing.T) string { return fmt.Sprintf("fibchurn.test=%d.%s.", os.Getpid(), t.Name()) }
 
 func try(ctx context.Context, t *testing.T, kernel string, m Machine, argv ...string) *trial {
 	t.Helper()
@@ -45,7 +45,7 @@ func try(ctx context.Context, t *testing.T, kernel string, m Machine, argv ...st
 	}
 	m.Program = guestProgram.Path(t)
 	tr := &trial{}
-	m.Append = append(m.Append, mark)
+	m.Append = append(m.Append, mark(t))
 	m.Accel, m.Console, m.Stdout, m.Stderr = AccelTCG, &tr.console, &tr.stdout, &tr.stderr
 	if m.Timeout == 0 {
 		m.Timeout = 2 * time.Minute
@@ -62,6 +62,7 @@ func try(ctx context.Context, t *testing.T, kernel string, m Machine, argv ...st
 // Signals come to the guest's threads all the time, for Go's scheduler preempts them so,
 // and one must not end the wait for a line to leave.
 func TestBootOfManyLines(t *testing.T) {
+	t.Parallel()
 	const lines = 1000
 	for _, kernel := range []string{vmtest.UML, vmtest.Linux612} {
 		tr := try(t.Context(), t, kernel, Machine{}, "runs", strconv.Itoa(lines), "1")
@@ -71,11 +72,11 @@ func TestBootOfManyLines(t *testing.T) {
 	}
 }
 
-// mustBeGone fails if a machine, or its keeper, is left.
+// mustBeGone fails if a machine of the test, or its keeper, is left.
 func mustBeGone(t *testing.T) {
 	t.Helper()
 	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		left := machines()
+		left := machines(t)
 		if len(left) == 0 {
 			return
 		}
@@ -85,15 +86,15 @@ func mustBeGone(t *testing.T) {
 	}
 }
 
-// machines are the command lines of the machines of tests, and of their keepers, by
+// machines are the command lines of the machines of a test, and of their keepers, by
 // process.
-func machines() map[int]string {
+func machines(t *testing.T) map[int]string {
 	found := map[int]string{}
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		pid, notNumber := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		if err == nil && notNumber == nil && strings.Contains(string(text), mark) {
+		if err == nil && notNumber == nil && strings.Contains(string(text), mark(t)) {
 			found[pid] = strings.ReplaceAll(string(text), "\x00", " ")
 		}
 	}
@@ -101,12 +102,14 @@ func machines() map[int]string {
 }
 
 func TestBoot(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ kernel, release, virtualisation string }{
 		{vmtest.Linux61, "6.1.", "tcg"},
 		{vmtest.Linux612, "6.12.", "tcg"},
 		{vmtest.UML, "6.1.", "uml"},
 	} {
 		t.Run(c.kernel, func(t *testing.T) {
+			t.Parallel()
 			tr := try(t.Context(), t, c.kernel, Machine{Sysctls: []Sysctl{{"kernel.panic", "1"}}}, "runs", "3", "0")
 			if tr.err != nil {
 				t.Fatal(tr.err, tr.console.String())
@@ -143,6 +146,7 @@ func faultOf(t *testing.T, tr *trial, want Fault, detail string) *GuestError {
 }
 
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		kernel  string
@@ -165,6 +169,7 @@ func TestFaults(t *testing.T) {
 		{"does not come up", vmtest.Linux61, Machine{Timeout: time.Second}, []string{"sleep"}, Hang, "did not come up within 1s", 0},
 	} {
 		t.Run(c.kernel+" "+c.name, func(t *testing.T) {
+			t.Parallel()
 			tr := try(t.Context(), t, c.kernel, c.machine, c.argv...)
 			failed := faultOf(t, tr, c.fault, c.detail)
 			if len(tr.runs) != c.runs {
@@ -198,6 +203,7 @@ func mustHaveMarked(t *testing.T, runs []results.Run) {
 
 // Files of the host are found under the same paths.
 func TestBootFiles(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "some", "file")
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		t.Fatal(err)
@@ -219,6 +225,7 @@ func TestBootFiles(t *testing.T) {
 
 // What a command prints besides runs comes through.
 func TestBootSays(t *testing.T) {
+	t.Parallel()
 	tr := try(t.Context(), t, vmtest.UML, Machine{}, "say", "hello")
 	if tr.err != nil || tr.stdout.String() != "hello\n" {
 		t.Errorf("got %q, %v", tr.stdout.String(), tr.err)
@@ -226,13 +233,14 @@ func TestBootSays(t *testing.T) {
 }
 
 func TestBootEmitFails(t *testing.T) {
+	t.Parallel()
 	k, err := Identify(vmtest.Kernel(t, vmtest.UML), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	program := guestProgram.Path(t)
 	full := errors.New("disk full")
-	m := Machine{Program: program, Append: []string{mark}}
+	m := Machine{Program: program, Append: []string{mark(t)}}
 	outcome, err := Boot(t.Context(), k, m, []string{"guest", "runs", "1000", "50"}, func(*results.Run) error { return full })
 	if !errors.Is(err, full) || outcome.Runs != 1 {
 		t.Errorf("got %v after %d runs", err, outcome.Runs)
@@ -243,6 +251,7 @@ func TestBootEmitFails(t *testing.T) {
 // A machine that is ended at any moment leaves whole runs only, in order, and no
 // process.
 func TestBootCancelled(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 6 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(2500))*time.Millisecond)
@@ -257,9 +266,10 @@ func TestBootCancelled(t *testing.T) {
 
 // The same where somebody kills the machine.
 func TestBootKilled(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, kernel := range []string{vmtest.UML, vmtest.UML, vmtest.Linux612} {
-		killer := time.AfterFunc(time.Second+time.Duration(random.IntN(4000))*time.Millisecond, killMachines)
+		killer := time.AfterFunc(time.Second+time.Duration(random.IntN(4000))*time.Millisecond, func() { killMachines(t) })
 		tr := try(t.Context(), t, kernel, Machine{}, "runs", "100000", "1")
 		killer.Stop()
 		var failed *GuestError
@@ -271,8 +281,8 @@ func TestBootKilled(t *testing.T) {
 }
 
 // killMachines kills what the keepers of this test run.
-func killMachines() {
-	for pid, command := range machines() {
+func killMachines(t *testing.T) {
+	for pid, command := range machines(t) {
 		if !strings.Contains(command, keeperName) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}

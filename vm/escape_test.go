@@ -18,6 +18,7 @@ import (
 // A guest of User-Mode Linux, whose kernel has hostfs built in, can mount nothing of
 // this machine, be it root there, unless the user's own parameters allow it.
 func TestGuestHasNoHostFiles(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		append []string
 		said   string
@@ -57,9 +58,10 @@ func TestQEMUArguments(t *testing.T) {
 
 // A keeper that somebody kills takes its machine with it, and the boot is an error.
 func TestKeeperKilled(t *testing.T) {
+	t.Parallel()
 	for _, kernel := range []string{vmtest.UML, vmtest.Linux612} {
 		ctx, ended := context.WithCancel(t.Context())
-		go killKeeper(ctx)
+		go killKeeper(ctx, t)
 		tr := try(t.Context(), t, kernel, Machine{}, "runs", "100000", "1")
 		ended()
 		var failed *GuestError
@@ -69,11 +71,11 @@ func TestKeeperKilled(t *testing.T) {
 	}
 }
 
-// killKeeper kills this process's keeper, some time after it has come.
-func killKeeper(ctx context.Context) {
+// killKeeper kills the test's keeper, some time after it has come.
+func killKeeper(ctx context.Context, t *testing.T) {
 	for ctx.Err() == nil {
 		time.Sleep(100 * time.Millisecond)
-		for pid, command := range machines() {
+		for pid, command := range machines(t) {
 			status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 			if strings.Contains(command, keeperName) && strings.Contains(string(status), fmt.Sprintf("\nPPid:\t%d\n", os.Getpid())) {
 				select {

@@ -27,8 +27,24 @@ func binary(t testing.TB) string {
 // rootless is set.
 func execute(t testing.TB, rootless bool, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
+	return executeProgram(t, binary(t), rootless, args...)
+}
+
+// ownProgram is the program under a name of the test's own, by which its processes are
+// told from those of tests beside it.
+func ownProgram(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(openDir(t), "fibchurn")
+	if err := os.Link(binary(t), path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func executeProgram(t testing.TB, program string, rootless bool, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
 	netnstest.Root(t)
-	cmd := exec.Command(binary(t), args...)
+	cmd := exec.Command(program, args...)
 	if rootless {
 		asOrdinaryUser(cmd)
 	}
@@ -46,8 +62,8 @@ func asOrdinaryUser(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 }
 
-// processes lists the processes that execute the program under test.
-func processes(t testing.TB) []string {
+// processes lists the processes that execute a program.
+func processes(t testing.TB, program string) []string {
 	t.Helper()
 	links, err := filepath.Glob("/proc/[0-9]*/exe")
 	if err != nil {
@@ -55,7 +71,7 @@ func processes(t testing.TB) []string {
 	}
 	var found []string
 	for _, link := range links {
-		if target, err := os.Readlink(link); err == nil && strings.TrimSuffix(target, " (deleted)") == binary(t) {
+		if target, err := os.Readlink(link); err == nil && strings.TrimSuffix(target, " (deleted)") == program {
 			found = append(found, link)
 		}
 	}

@@ -82,6 +82,7 @@ func inZsh(t *testing.T, dir, line string) []string {
 // Real shells complete commands, flags, their values and file names, with nothing to
 // execute but their own scripts.
 func TestCompletion(t *testing.T) {
+	t.Parallel()
 	dir := completionDir(t)
 	for name, complete := range map[string]shell{"bash": inBash, "zsh": inZsh, "fish": inFish} {
 		for _, test := range []struct {
@@ -146,6 +147,7 @@ func TestCompletion(t *testing.T) {
 
 // The value behind an option and a comma list, as the shells do them.
 func TestCompletionOfLists(t *testing.T) {
+	t.Parallel()
 	dir := completionDir(t)
 	want := map[string]string{"bash": "addrs,routes", "zsh": "routes", "fish": "addrs,routes"}
 	for name, complete := range map[string]shell{"bash": inBash, "zsh": inZsh, "fish": inFish} {

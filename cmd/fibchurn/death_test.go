@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -63,7 +64,7 @@ func moments(t *testing.T) int {
 }
 
 // openDir is a directory that every user may write to.
-func openDir(t *testing.T) string {
+func openDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "fibchurn-death-")
 	if err != nil {
@@ -84,50 +85,64 @@ func withTemporary(cmd *exec.Cmd, dir string) { cmd.Env = append(os.Environ(), "
 func TestDeath(t *testing.T) {
 	netnstest.Root(t)
 	before, namespaces := readHostState(t), liveNamespaces(t)
-	temporary, seed := openDir(t), filepath.Join(openDir(t), "runs.jsonl")
+	seed := filepath.Join(openDir(t), "runs.jsonl")
 	if code, _, stderr := execute(t, false, "delete-iface", "--subnets", "16", "--runs", "6", "-q", "-o", seed); code != exitOK {
 		t.Fatal(stderr)
 	}
 	random := rand.New(rand.NewPCG(3, 4))
 	signals := []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT}
 	commands := mortals(seed)
-	recorded := 0
-	for i := range moments(t) {
-		m := commands[i%len(commands)]
-		signal, rootless := signals[random.IntN(len(signals))], !m.root && random.IntN(2) == 0
-		dir := openDir(t)
-		file := filepath.Join(dir, "out.jsonl")
-		args := strings.Fields(strings.ReplaceAll(m.args, "DIR", dir))
-		if m.lines {
-			args = append(args, "-o", file)
+	var recorded atomic.Int64
+	t.Run("moments", func(t *testing.T) { // ends when all have
+		for i := range moments(t) {
+			m := commands[i%len(commands)]
+			signal, rootless := signals[random.IntN(len(signals))], !m.root && random.IntN(2) == 0
+			moment := time.Duration(random.IntN(700)) * time.Millisecond
+			t.Run("", func(t *testing.T) {
+				if !strings.Contains(m.args, "--allow-host-sysctl") { // which one at a time may set
+					t.Parallel()
+				}
+				recorded.Add(int64(m.die(t, rootless, signal, moment)))
+			})
 		}
-		cmd := exec.Command(binary(t), args...)
-		if rootless {
-			asOrdinaryUser(cmd)
-		}
-		withTemporary(cmd, temporary)
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Duration(random.IntN(700)) * time.Millisecond)
-		_ = cmd.Process.Signal(signal) // it may have ended
-		waitAtMost(t, cmd, 20*time.Second)
-		state := cmd.ProcessState.Sys().(syscall.WaitStatus)
-		if code := state.ExitStatus(); !state.Signaled() && code != exitInterrupted && code != 128+int(signal) && (m.lines || code != exitOK) {
-			t.Errorf("%s (rootless %v) after %v: exit %d, stderr %s", m.args, rootless, signal, code, &stderr)
-		}
-		mustEndSoon(t)
-		recorded += wholeLines(t, file)
-		mustHoldOnly(t, temporary)
-		mustHoldOnly(t, dir, "out.jsonl", "report.prom", "p.svg")
-	}
-	if recorded == 0 {
+	})
+	if recorded.Load() == 0 {
 		t.Error("no run was recorded")
 	}
 	mustBeAsBefore(t, before)
 	waitForNamespaces(t, namespaces)
+}
+
+// die ends the command at a moment, and counts the runs that it recorded.
+func (m mortal) die(t *testing.T, rootless bool, signal syscall.Signal, moment time.Duration) int {
+	t.Helper()
+	program, temporary, dir := ownProgram(t), openDir(t), openDir(t)
+	file := filepath.Join(dir, "out.jsonl")
+	args := strings.Fields(strings.ReplaceAll(m.args, "DIR", dir))
+	if m.lines {
+		args = append(args, "-o", file)
+	}
+	cmd := exec.Command(program, args...)
+	if rootless {
+		asOrdinaryUser(cmd)
+	}
+	withTemporary(cmd, temporary)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(moment)
+	_ = cmd.Process.Signal(signal) // it may have ended
+	waitAtMost(t, cmd, 20*time.Second)
+	state := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if code := state.ExitStatus(); !state.Signaled() && code != exitInterrupted && code != 128+int(signal) && (m.lines || code != exitOK) {
+		t.Errorf("%s (rootless %v) after %v: exit %d, stderr %s", m.args, rootless, signal, code, &stderr)
+	}
+	mustAllEnd(t, program)
+	mustHoldOnly(t, temporary)
+	mustHoldOnly(t, dir, "out.jsonl", "report.prom", "p.svg")
+	return wholeLines(t, file)
 }
 
 // wholeLines demands that a file, where there is one, holds whole lines, and counts them.

@@ -37,6 +37,7 @@ func flagError(command, flag, value string) string {
 // What shells offer for a flag is what the command takes, and where a command takes
 // certain words only, shells offer words.
 func TestValuesOfFlags(t *testing.T) {
+	t.Parallel()
 	refused := regexp.MustCompile(`must be (one of|auto|last|output|added|\S+, \S+)|is none of`)
 	offered := 0
 	for _, c := range described((&program{}).app()).Commands {

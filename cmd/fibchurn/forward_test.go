@@ -139,6 +139,7 @@ func TestPacketsRootless(t *testing.T) {
 
 // On a kernel without veths nothing can be forwarded: exit 4.
 func TestVMPacketsUnsupported(t *testing.T) {
+	t.Parallel()
 	image := vmtest.Kernel(t, vmtest.UML)
 	code, _, stderr := execute(t, false, append([]string{"vm", "-q", "-j", "--kernel", image + "=k", "--modules", fewModules(t), "--"}, forwardArgs()[:len(forwardArgs())-1]...)...)
 	if code != exitUnsupported || !strings.Contains(stderr, "an interface of kind veth") {
@@ -153,19 +154,24 @@ func TestVMPackets(t *testing.T) {
 	for _, name := range kernels {
 		args = append(args, "--kernel", vmtest.Kernel(t, name)+"="+name)
 	}
-	for _, c := range []struct {
-		args  []string
-		cells int
-	}{{forwardArgs("-4", "-6"), 8}, {floodArgs("-4", "-6", "--rules", "1"), 2}} {
-		code, stdout, stderr := execute(t, false, append(append(slices.Clone(args), "--"), slices.DeleteFunc(c.args, func(a string) bool { return a == "-q" })...)...)
-		runs := readRuns(t, stdout)
-		if code != exitOK || len(runs) != c.cells*len(kernels) {
-			t.Fatalf("exit %d, %d runs, stderr %s", code, len(runs), stderr)
+	lines := ""
+	for _, line := range [][]string{forwardArgs("-4", "-6"), floodArgs("-4", "-6", "--rules", "1")} {
+		lines += strings.Join(slices.DeleteFunc(line, func(a string) bool { return a == "-q" }), " ") + "\n"
+	}
+	code, stdout, stderr := execute(t, false, append(args, "--", "suite", writeSuite(t, lines))...)
+	if code != exitOK {
+		t.Fatalf("exit %d, stderr %s", code, stderr)
+	}
+	cells := map[string]int{}
+	for _, run := range readRuns(t, stdout) {
+		if !run.Sample() || run.Command == "forward" && run.Forward.Stretches[0].Forwarded != 3000 || run.Command == "flood" && run.Flood.Cookies != 3000 {
+			t.Errorf("%s, %s: %+v %+v", run.Environment.Label, run.Cell, run.Forward, run.Flood)
 		}
-		for _, run := range runs {
-			if !run.Sample() || run.Command == "forward" && run.Forward.Stretches[0].Forwarded != 3000 || run.Command == "flood" && run.Flood.Cookies != 3000 {
-				t.Errorf("%s, %s: %+v %+v", run.Environment.Label, run.Cell, run.Forward, run.Flood)
-			}
+		cells[run.Environment.Label+" "+run.Command]++
+	}
+	for _, name := range kernels {
+		if forward, flood := cells[name+" forward"], cells[name+" flood"]; forward != 8 || flood != 2 || len(cells) != 2*len(kernels) {
+			t.Errorf("%s: %d cells of forward, want 8, %d of flood, want 2; stderr %s", name, forward, flood, stderr)
 		}
 	}
 }

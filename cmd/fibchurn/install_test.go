@@ -76,6 +76,7 @@ func documentsIn(t *testing.T, dir string) {
 // make install puts every file where its reader looks, whatever the umask, and
 // make uninstall takes every one away.
 func TestInstall(t *testing.T) {
+	t.Parallel()
 	build, root := t.TempDir(), t.TempDir()
 	makeIn(t, build, "install", "DESTDIR="+root, "PREFIX=/opt/fib")
 	sameFiles(t, installedFiles(t, root),
@@ -98,6 +99,7 @@ func TestInstall(t *testing.T) {
 // The packages are made twice, come out the same, install into a scratch root, and
 // go away again.
 func TestPackages(t *testing.T) {
+	t.Parallel()
 	build, again, root := t.TempDir(), t.TempDir(), t.TempDir()
 	makeIn(t, build, "packages", "VERSION=v1.2.3-4-gabcdef0")
 	makeIn(t, again, "packages", "VERSION=v1.2.3-4-gabcdef0")
@@ -179,6 +181,7 @@ func digest(t *testing.T, dir, pattern string) [32]byte {
 
 // make dist packs the sources of the last commit under one directory.
 func TestDist(t *testing.T) {
+	t.Parallel()
 	build := t.TempDir()
 	makeIn(t, build, "dist", "VERSION=v1.2.3")
 	list := outputOf(t, "tar", "-tzf", filepath.Join(build, "fibchurn-1.2.3.tar.gz"))

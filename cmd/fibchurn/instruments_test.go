@@ -50,6 +50,7 @@ func onOneCPU() []string { return []string{"vm", "--accel", "tcg", "--cpus", "1"
 // command's own kprobe counts; a tnode is made for every inflate and halve of a single
 // tnode. Runs that are not traced tell the times.
 func TestVMTraceResize(t *testing.T) {
+	t.Parallel()
 	args := slices.Concat(onOneCPU(), []string{"-j"})
 	for _, name := range []string{vmtest.Linux61, vmtest.Linux612} {
 		args = append(args, "--kernel", vmtest.Kernel(t, name)+"="+name)
@@ -84,6 +85,7 @@ func TestVMTraceResize(t *testing.T) {
 // nested in itself; removing calls update_suffix; a flush goes through the tables. The
 // profiled run beside has the waits of its phases.
 func TestVMTraceRoutes(t *testing.T) {
+	t.Parallel()
 	const routes = 300
 	code, stdout, stderr := execute(t, false, append(onOneCPU(), "-j", "-q", "--kernel", vmtest.Kernel(t, vmtest.Linux612), "--",
 		"routes", "--count", "300", "--table", "100", "--runs", "1", "--warmup", "0", "--trace-resize", "--profile")...)

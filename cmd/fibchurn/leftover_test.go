@@ -22,35 +22,48 @@ func TestNothingIsLeft(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "runs.jsonl")
 	random := rand.New(rand.NewPCG(1, 2))
 	signals := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL}
-	for i := range moments {
-		signal, rootless := signals[i%len(signals)], i%4 == 3
-		cmd := exec.Command(binary(t), "delete-iface", "--subnets", "512", "--runs", "1000", "--warmup", "0", "-q", "-j")
-		if rootless {
-			asOrdinaryUser(cmd)
-		} else {
-			cmd.Args = append(cmd.Args, "-o", file)
+	t.Run("moments", func(t *testing.T) { // ends when all have
+		for i := range moments {
+			signal, rootless := signals[i%len(signals)], i%4 == 3
+			moment := time.Duration(random.IntN(400)) * time.Millisecond
+			t.Run("", func(t *testing.T) {
+				t.Parallel()
+				mustLeaveNothing(t, rootless, file, signal, moment)
+			})
 		}
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)
-		if err := cmd.Process.Signal(signal); err != nil {
-			t.Fatal(err)
-		}
-		waitAtMost(t, cmd, 20*time.Second)
-		state := cmd.ProcessState.Sys().(syscall.WaitStatus)
-		// Before the program listens for signals they end it as usual.
-		code := state.ExitStatus()
-		if !state.Signaled() && code != exitInterrupted && code != 128+int(signal) {
-			t.Errorf("after %v: exit %d, stderr %s", signal, state.ExitStatus(), &stderr)
-		}
-		mustEndSoon(t)
-	}
+	})
 	mustBeAsBefore(t, before)
 	waitForNamespaces(t, namespaces)
 	checkLines(t, file)
+}
+
+// mustLeaveNothing ends the program at a moment. As root it appends its runs to a file.
+func mustLeaveNothing(t *testing.T, rootless bool, file string, signal syscall.Signal, moment time.Duration) {
+	t.Helper()
+	program := ownProgram(t)
+	cmd := exec.Command(program, "delete-iface", "--subnets", "512", "--runs", "1000", "--warmup", "0", "-q", "-j")
+	if rootless {
+		asOrdinaryUser(cmd)
+	} else {
+		cmd.Args = append(cmd.Args, "-o", file)
+	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(moment)
+	if err := cmd.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+	waitAtMost(t, cmd, 20*time.Second)
+	state := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	// Before the program listens for signals they end it as usual.
+	code := state.ExitStatus()
+	if !state.Signaled() && code != exitInterrupted && code != 128+int(signal) {
+		t.Errorf("after %v: exit %d, stderr %s", signal, state.ExitStatus(), &stderr)
+	}
+	mustAllEnd(t, program)
 }
 
 func waitAtMost(t *testing.T, cmd *exec.Cmd, limit time.Duration) {
@@ -66,8 +79,14 @@ func waitAtMost(t *testing.T, cmd *exec.Cmd, limit time.Duration) {
 // with its parent.
 func mustEndSoon(t *testing.T) {
 	t.Helper()
+	mustAllEnd(t, binary(t))
+}
+
+// mustAllEnd waits for all processes of a program.
+func mustAllEnd(t *testing.T, program string) {
+	t.Helper()
 	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(2 * time.Millisecond) {
-		left := processes(t)
+		left := processes(t, program)
 		if len(left) == 0 {
 			return
 		}

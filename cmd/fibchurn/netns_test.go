@@ -69,7 +69,7 @@ func TestNetnsKilledLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = cmd.Wait() // killed
-		if left := processes(t); len(left) != 0 {
+		if left := processes(t, binary(t)); len(left) != 0 {
 			t.Errorf("processes left: %v", left)
 		}
 	}

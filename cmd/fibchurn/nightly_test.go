@@ -47,6 +47,7 @@ func resultFiles(t *testing.T, dir string) map[string][]byte {
 
 // Both kernels are booted and compared, and the day's files grow.
 func TestNightly(t *testing.T) {
+	t.Parallel()
 	netnstest.Root(t)
 	image, dir := vmtest.Kernel(t, vmtest.UML), filepath.Join(t.TempDir(), "results")
 	suite := writeSuite(t, "delete-iface --subnets 16 --as empty --runs 1 --warmup 0\n")

@@ -169,6 +169,7 @@ func TestProfileUsageErrors(t *testing.T) {
 
 // In a guest there is nothing but the kernel and this program.
 func TestVMProfile(t *testing.T) {
+	t.Parallel()
 	args := []string{"vm", "--accel", "tcg", "-j", "-q"}
 	for _, name := range []string{vmtest.Linux61, vmtest.Linux612} {
 		args = append(args, "--kernel", vmtest.Kernel(t, name)+"="+name)
@@ -193,6 +194,7 @@ func TestVMProfile(t *testing.T) {
 }
 
 func TestVMProfileUML(t *testing.T) {
+	t.Parallel()
 	code, stdout, stderr := execute(t, false, "vm", "-j", "-q", "--kernel", vmtest.Kernel(t, vmtest.UML)+"=uml",
 		"--", "routes", "--count", "100", "--runs", "1", "--warmup", "0", "--profile")
 	if code != exitOK || !strings.Contains(stderr, "no profile: this kernel has no perf events") {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"fibchurn/vm/vmtest"
@@ -35,6 +36,7 @@ func inAllKernels(t *testing.T, command ...string) map[string][]string {
 }
 
 func TestVMRoutes(t *testing.T) {
+	t.Parallel()
 	for label, runs := range inAllKernels(t, "routes", "--count", "500", "--runs", "1", "--warmup", "0") {
 		if !slices.Equal(runs, []string{"routes"}) {
 			t.Errorf("%s: %q", label, runs)
@@ -45,42 +47,51 @@ func TestVMRoutes(t *testing.T) {
 // The suite quick, in all kinds of kernels and on this one: every line of it makes all
 // its runs, or is skipped with a reason.
 func TestVMSuiteQuick(t *testing.T) {
+	t.Parallel()
 	s, err := loadSuite("quick")
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"vm", "--accel", "tcg", "-j", "-q"}
-	kernels := []string{vmtest.Linux61, vmtest.Linux612, vmtest.UML}
-	for _, name := range kernels {
-		args = append(args, "--kernel", vmtest.Kernel(t, name)+"="+name)
-	}
-	code, stdout, stderr := execute(t, false, append(args, "--", "suite", "quick")...)
-	if code != exitOK {
-		t.Fatalf("exit %d, stderr %s", code, stderr)
-	}
-	_, here, hereSaid := execute(t, false, "suite", "quick", "-j", "-q")
+	const here = ""                      // the label of what no guest ran
 	found := map[string]map[string]int{} // runs by kernel and line
-	for _, run := range append(readRuns(t, stdout), readRuns(t, here)...) {
-		label := run.Environment.Label
-		if !run.Sample() {
-			t.Errorf("%s: %s is no sample", label, run.Command)
+	said := map[string]string{}
+	var lock sync.Mutex
+	t.Run("kernels", func(t *testing.T) { // ends when all have
+		for _, label := range []string{vmtest.Linux61, vmtest.Linux612, vmtest.UML, here} {
+			t.Run(label, func(t *testing.T) {
+				t.Parallel()
+				args := []string{"suite", "quick", "-j", "-q"}
+				if label != here {
+					args = []string{"vm", "--accel", "tcg", "-j", "-q", "--kernel", vmtest.Kernel(t, label) + "=" + label, "--", "suite", "quick"}
+				}
+				code, stdout, stderr := execute(t, false, args...)
+				if code != exitOK {
+					t.Fatalf("exit %d, stderr %s", code, stderr)
+				}
+				counts := map[string]int{}
+				for _, run := range readRuns(t, stdout) {
+					if !run.Sample() || run.Environment.Label != label {
+						t.Errorf("%q: %s is no sample", run.Environment.Label, run.Command)
+					}
+					counts[run.Command]++
+				}
+				lock.Lock()
+				defer lock.Unlock()
+				found[label], said[label] = counts, stderr
+			})
 		}
-		if found[label] == nil {
-			found[label] = map[string]int{}
-		}
-		found[label][run.Command]++
-	}
+	})
 	want := map[string]int{}
 	for _, l := range s.lines {
 		want[l.args[0]]++
 	}
-	for label, said := range map[string]string{vmtest.Linux61: stderr, vmtest.Linux612: stderr, vmtest.UML: stderr, "": hereSaid} {
+	for label, said := range said {
 		if len(found[label]) == 0 {
 			t.Errorf("no runs of %q", label)
 		}
 		skipped := 0
 		for line := range strings.Lines(said) {
-			if label != "" && !strings.HasPrefix(line, label+": ") {
+			if label != here && !strings.HasPrefix(line, label+": ") {
 				continue
 			}
 			_, reason, isSkip := strings.Cut(line, ": skipped: ")
@@ -103,6 +114,7 @@ func TestVMSuiteQuick(t *testing.T) {
 // A suite and the files that its lines name go into the guest, a KTAP stream and skips
 // come out.
 func TestVMSuiteFile(t *testing.T) {
+	t.Parallel()
 	list := filepath.Join(t.TempDir(), "my list")
 	if err := os.WriteFile(list, []byte("192.0.2.0/24\n198.51.100.0/24\n"), 0o644); err != nil {
 		t.Fatal(err)

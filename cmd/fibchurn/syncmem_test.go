@@ -126,7 +126,7 @@ func TestSyncMemWatchdogIgnoresSignals(t *testing.T) {
 	value := otherThan(before)
 	cmd := flapping(t, value)
 	dog := 0
-	for _, exe := range processes(t) {
+	for _, exe := range processes(t, binary(t)) {
 		pid, err := strconv.Atoi(strings.Split(exe, "/")[2])
 		if err != nil {
 			t.Fatal(err)

@@ -75,6 +75,7 @@ func TestVMUsageErrors(t *testing.T) {
 // The main job, in all kinds of kernels: the runs come with the kernel's label and
 // with what it ran on.
 func TestVMDeleteIface(t *testing.T) {
+	t.Parallel()
 	kernels := []string{vmtest.Linux61, vmtest.Linux612, vmtest.UML}
 	args := []string{"vm", "--accel", "tcg", "-j"}
 	for _, name := range kernels {
@@ -106,6 +107,7 @@ func TestVMDeleteIface(t *testing.T) {
 
 // One image under two labels with two settings, booted in turn.
 func TestVMAlternates(t *testing.T) {
+	t.Parallel()
 	image := vmtest.Kernel(t, vmtest.UML)
 	code, stdout, stderr := execute(t, false, "vm", "-j", "-q", "--kernel", image+"=small", "--kernel", image+"=large", "--boots", "2",
 		"--sysctl", "small:net.ipv4.fib_sync_mem=65536", "--sysctl", "large:net.ipv4.fib_sync_mem=67108864",
@@ -158,6 +160,7 @@ func copyFile(t *testing.T, from, to string, mode os.FileMode) {
 }
 
 func TestVMFailures(t *testing.T) {
+	t.Parallel()
 	image := vmtest.Kernel(t, vmtest.UML)
 	for _, test := range []struct {
 		name string
@@ -174,7 +177,9 @@ func TestVMFailures(t *testing.T) {
 		{"more CPUs than there can be", []string{"--cpus", "2", "--", "delete-iface"}, exitUnsupported, []string{"User-Mode Linux has one"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			code, _, stderr := execute(t, false, append([]string{"vm", "-q", "-j", "--kernel", image + "=k"}, test.args...)...)
+			t.Parallel()
+			program, mark := ownProgram(t), markOf(t)
+			code, _, stderr := executeProgram(t, program, false, append([]string{"vm", "-q", "-j", "--append", mark, "--kernel", image + "=k"}, test.args...)...)
 			if code != test.code {
 				t.Errorf("exit %d, want %d", code, test.code)
 			}
@@ -183,19 +188,23 @@ func TestVMFailures(t *testing.T) {
 					t.Errorf("stderr lacks %q:\n%s", want, stderr)
 				}
 			}
-			noMachineLeft(t)
+			noMachineLeft(t, program, mark)
 		})
 	}
 }
 
-// noMachineLeft fails if a process of the program or of User-Mode Linux is left.
-func noMachineLeft(t *testing.T) {
+// markOf is a parameter of the kernels of a test, by which its machines are told from
+// those of tests beside it.
+func markOf(t *testing.T) string { return fmt.Sprintf("fibchurn.test=%d.%s.", os.Getpid(), t.Name()) }
+
+// noMachineLeft fails if a process of the program or of a machine with the mark is left.
+func noMachineLeft(t *testing.T, program, mark string) {
 	t.Helper()
 	left := func() []string {
-		found := processes(t)
+		found := processes(t, program)
 		files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 		for _, file := range files {
-			if text, err := os.ReadFile(file); err == nil && bytes.Contains(text, []byte("uml_dir=/dev/null/")) {
+			if text, err := os.ReadFile(file); err == nil && bytes.Contains(text, []byte(mark)) {
 				found = append(found, file)
 			}
 		}
@@ -210,6 +219,7 @@ func noMachineLeft(t *testing.T) {
 
 // An ordinary user can do it too.
 func TestVMRootless(t *testing.T) {
+	t.Parallel()
 	image := filepath.Join(t.TempDir(), "linux")
 	copyFile(t, vmtest.Kernel(t, vmtest.UML), image, 0o755)
 	modules := fewModules(t, "kernel/drivers/net/dummy.ko")
@@ -229,29 +239,34 @@ func TestVMRootless(t *testing.T) {
 // However the program is ended, at any moment, whole lines are left in the file and
 // no process.
 func TestVMKilled(t *testing.T) {
+	t.Parallel()
 	netnstest.Root(t)
 	image := vmtest.Kernel(t, vmtest.UML)
 	random := rand.New(rand.NewPCG(5, 6))
 	for i := range 8 {
-		file := filepath.Join(t.TempDir(), "out.jsonl")
-		cmd := exec.Command(binary(t), "vm", "-o", file, "--kernel", image, "--", "delete-iface", "--subnets", "16", "--runs", "100k")
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Duration(100+random.IntN(3000)) * time.Millisecond)
+		moment := time.Duration(100+random.IntN(3000)) * time.Millisecond
 		signal := []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM}[i%2]
-		if err := cmd.Process.Signal(signal); err != nil {
-			t.Fatal(err)
-		}
-		_ = cmd.Wait()
-		if code := cmd.ProcessState.ExitCode(); signal == syscall.SIGTERM && code != exitInterrupted {
-			t.Errorf("%v: exit %d", signal, code)
-		}
-		noMachineLeft(t)
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("%v: %d runs", signal, len(readRuns(t, string(content))))
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			program, mark, file := ownProgram(t), markOf(t), filepath.Join(t.TempDir(), "out.jsonl")
+			cmd := exec.Command(program, "vm", "-o", file, "--append", mark, "--kernel", image, "--", "delete-iface", "--subnets", "16", "--runs", "100k")
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(moment)
+			if err := cmd.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+			if code := cmd.ProcessState.ExitCode(); signal == syscall.SIGTERM && code != exitInterrupted {
+				t.Errorf("%v: exit %d", signal, code)
+			}
+			noMachineLeft(t, program, mark)
+			content, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%v: %d runs", signal, len(readRuns(t, string(content))))
+		})
 	}
 }

@@ -28,7 +28,8 @@ func (p *Program) build() {
 	if p.err = os.Chmod(p.dir, 0o755); p.err != nil { // an ordinary user executes it too
 		return
 	}
-	cmd := exec.Command("go", "build", "-o", p.path(), p.pkg)
+	// As the Makefile builds it: what one has compiled the other need not.
+	cmd := exec.Command("go", "build", "-trimpath", "-o", p.path(), p.pkg)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // PID 1 of a guest has no libraries
 	if out, err := cmd.CombinedOutput(); err != nil {
 		p.err = fmt.Errorf("%v: %s", err, out)

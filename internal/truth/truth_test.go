@@ -72,6 +72,7 @@ func TestEqualsShowNothing(t *testing.T) {
 // One kernel under two labels. Two boots of each cannot show anything: it is the way of
 // the runs that is tested, and that the comparison knows what it cannot.
 func TestGuestsAreCompared(t *testing.T) {
+	t.Parallel()
 	p := newProof(t)
 	p.kernel = vmtest.Kernel(t, vmtest.UML)
 	suite := p.file("suite")
@@ -161,6 +162,7 @@ func TestLoadIsSaidAndShowsNothing(t *testing.T) {
 }
 
 func TestNightsAppend(t *testing.T) {
+	t.Parallel()
 	p := newProof(t)
 	p.kernel = vmtest.Kernel(t, vmtest.UML)
 	if _, err := p.appendNights(2); err != nil {
@@ -169,6 +171,7 @@ func TestNightsAppend(t *testing.T) {
 }
 
 func TestAppendingAtOnce(t *testing.T) {
+	t.Parallel()
 	if _, err := newProof(t).appendAtOnce(); err != nil {
 		t.Error(err)
 	}
