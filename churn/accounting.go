@@ -96,25 +96,31 @@ func (b *forwarding) drops(before, after sight) (drops []results.Drop) {
 	return drops
 }
 
-// account waits until every packet of a stretch has ended somewhere, which takes the
-// softirq of the last burst at most, and says where. The checks are made in the end.
-func (b *forwarding) account(name string, wall time.Duration, before sight) error {
+// settled waits until every packet since a sight has ended somewhere, which takes the
+// softirq of the last burst at most, and says where.
+func (b *forwarding) settled(before sight) (f results.Forwarding, after sight, err error) {
 	const patience, pause = time.Second, time.Millisecond
-	var f results.Forwarding
-	var after sight
 	for deadline := time.Now().Add(patience); ; time.Sleep(pause) {
-		var err error
 		if after, err = b.look(); err != nil {
-			return err
+			return f, after, err
 		}
 		f = results.Forwarding{
-			Stretch: name, Injected: after.frames - before.frames, Forwarded: after.good - before.good,
-			Drops: b.drops(before, after), Errors: stackErrors(b.spec.Families[0], after.counters.Since(before.counters)), Wall: wall.Nanoseconds(),
+			Injected: after.frames - before.frames, Forwarded: after.good - before.good,
+			Drops: b.drops(before, after), Errors: stackErrors(b.spec.Families[0], after.counters.Since(before.counters)),
 		}
 		if f.Injected == f.Forwarded+f.Dropped() || time.Now().After(deadline) {
-			break
+			return f, after, nil
 		}
 	}
+}
+
+// account says where the packets of a stretch ended. The checks are made in the end.
+func (b *forwarding) account(name string, wall time.Duration, before sight) error {
+	f, after, err := b.settled(before)
+	if err != nil {
+		return err
+	}
+	f.Stretch, f.Wall = name, wall.Nanoseconds()
 	b.stretches = append(b.stretches, f)
 	check := func(what string, want, got int64) {
 		b.checks = append(b.checks, results.Check{Name: fmt.Sprintf("packets %s, %s", what, name), Want: want, Got: got})

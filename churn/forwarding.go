@@ -162,7 +162,15 @@ func (b *forwarding) open(*rtnl.Conn) (cost rtnl.Cost, err error) {
 	if b.back, err = packets.OpenSink(in.Peer(), b.injector, sourceAddress()); err != nil {
 		return cost, err
 	}
-	return cost, b.warmUp()
+	before, err := b.look()
+	if err != nil {
+		return cost, err
+	}
+	if err = b.warmUp(); err != nil {
+		return cost, err
+	}
+	_, _, err = b.settled(before) // else the last of them would be counted with the first stretch
+	return cost, err
 }
 
 func (b *forwarding) close() error {
