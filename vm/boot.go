@@ -124,6 +124,7 @@ func (b *boot) run(parent context.Context, c *commandLine, initramfs *os.File) e
 		return err
 	}
 	defer context.AfterFunc(ctx, h.kill)()
+	b.sayUnconfined(h.unconfined)
 	words := watchConsole(h.console, b.machine.Console, h.kill)
 	err = b.receive(h.results)
 	if err != nil {

@@ -59,20 +59,23 @@ func TestQEMUArguments(t *testing.T) {
 // A keeper that somebody kills takes its machine with it, and the boot is an error.
 func TestKeeperKilled(t *testing.T) {
 	t.Parallel()
-	for _, kernel := range []string{vmtest.UML, vmtest.Linux612} {
+	for _, test := range []struct {
+		kernel string
+		signal syscall.Signal
+	}{{vmtest.UML, syscall.SIGKILL}, {vmtest.UML, syscall.SIGTERM}, {vmtest.Linux612, syscall.SIGKILL}} {
 		ctx, ended := context.WithCancel(t.Context())
-		go killKeeper(ctx, t)
-		tr := try(t.Context(), t, kernel, Machine{}, "runs", "100000", "1")
+		go killKeeper(ctx, t, test.signal)
+		tr := try(t.Context(), t, test.kernel, Machine{}, "runs", "100000", "1")
 		ended()
 		var failed *GuestError
 		if !errors.As(tr.err, &failed) || failed.Fault != Killed {
-			t.Errorf("%s: %v, %d runs, said %q", kernel, tr.err, len(tr.runs), tr.stderr.String())
+			t.Errorf("%s, %v: %v, %d runs, said %q", test.kernel, test.signal, tr.err, len(tr.runs), tr.stderr.String())
 		}
 	}
 }
 
-// killKeeper kills the test's keeper, some time after it has come.
-func killKeeper(ctx context.Context, t *testing.T) {
+// killKeeper ends the test's keeper, some time after it has come.
+func killKeeper(ctx context.Context, t *testing.T, signal syscall.Signal) {
 	for ctx.Err() == nil {
 		time.Sleep(100 * time.Millisecond)
 		for pid, command := range machines(t) {
@@ -81,7 +84,7 @@ func killKeeper(ctx context.Context, t *testing.T) {
 				select {
 				case <-ctx.Done():
 				case <-time.After(5 * time.Second): // the guest runs by then
-					_ = syscall.Kill(pid, syscall.SIGKILL)
+					_ = syscall.Kill(pid, signal)
 				}
 			}
 		}

@@ -14,7 +14,9 @@ import (
 
 // A hosted machine is one that runs, under its keeper.
 type hosted struct {
-	keeper  *exec.Cmd
+	keeper     *exec.Cmd
+	unconfined error // why its processes are in no PID namespace of their own, nil where they are
+
 	leash   *os.File // the end that lets the machine go when it closes
 	results *os.File // to read
 	console *os.File // to read
@@ -42,13 +44,12 @@ func start(program string, c *commandLine, initramfs *os.File) (h *hosted, err e
 		theirs, ours = append(theirs, b), append(ours, a)
 	}
 	h = &hosted{leash: ours[0], console: ours[1], results: ours[2], ended: make(chan struct{})}
-	h.keeper = &exec.Cmd{
+	h.keeper, h.unconfined, err = startKeeper(exec.Cmd{
 		Path: program, Args: append([]string{keeperName}, c.argv...),
 		Stdout: theirs[1], Stderr: theirs[1],
-		ExtraFiles:  []*os.File{theirs[0], initramfs, theirs[2]},
-		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
-	}
-	if err := h.keeper.Start(); err != nil {
+		ExtraFiles: []*os.File{theirs[0], initramfs, theirs[2]},
+	})
+	if err != nil {
 		return nil, fmt.Errorf("start a machine: %w", err)
 	}
 	group := make(chan int, 1)
@@ -67,7 +68,8 @@ func start(program string, c *commandLine, initramfs *os.File) (h *hosted, err e
 }
 
 // bury ends what a keeper that somebody killed has left of its machine's process group:
-// helpers of User-Mode Linux, which have no death signal and hold the results open.
+// helpers of User-Mode Linux, which have no death signal and hold the results open. Of
+// a keeper with a PID namespace of its own nothing is left.
 func (h *hosted) bury(group int) {
 	if w, ok := h.status.Sys().(syscall.WaitStatus); ok && w.Signaled() && group > 1 {
 		_ = unix.Kill(-group, unix.SIGKILL)

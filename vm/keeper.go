@@ -1,11 +1,11 @@
 package vm
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"syscall"
 
@@ -27,6 +27,9 @@ const (
 // leash, a socket, is let go: its other end is held by Boot's process alone, so that its death,
 // of whatever kind, is the machine's. A death signal to the machine itself would not
 // do: User-Mode Linux has helper processes, which would be left.
+//
+// Where startKeeper could have it so, the keeper is the first process of a PID
+// namespace, and its own death, of whatever kind, ends all of them too.
 func keep(command []string) int {
 	// The machine's death signal is tied to the thread that starts it.
 	runtime.LockOSThread()
@@ -34,6 +37,12 @@ func keep(command []string) int {
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
 	leash := os.NewFile(keeperLeash, "leash")
 	unix.CloseOnExec(keeperLeash)
+	ended := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP} {
+		if !signal.Ignored(s) {
+			signal.Notify(ended, s) // the first process of a namespace does not die of it
+		}
+	}
 	machine := &exec.Cmd{
 		Path: command[0], Args: command,
 		Stdout: os.Stdout, Stderr: os.Stderr,
@@ -48,21 +57,41 @@ func keep(command []string) int {
 		f.Close()
 	}
 	group := -machine.Process.Pid
-	fmt.Fprintln(leash, -group) // so that Boot can end it if this process is killed
+	fmt.Fprintln(leash, groupOutside(machine)) // so that Boot can end it if this process is killed
 	go func() {
 		_, _ = io.Copy(io.Discard, leash)
 		_ = unix.Kill(group, unix.SIGKILL)
 	}()
-	err := machine.Wait()
+	go func() {
+		<-ended
+		_ = unix.Kill(group, unix.SIGKILL)
+	}()
+	wait := reap(machine.Process.Pid)
 	_ = unix.Kill(group, unix.SIGKILL) // helpers that outlive it
-	var status *exec.ExitError
-	if !errors.As(err, &status) {
-		return 0
-	}
-	if wait := status.Sys().(syscall.WaitStatus); wait.Signaled() {
+	if wait.Signaled() {
 		return keeperSignalled + int(wait.Signal())
 	}
-	return status.ExitCode()
+	return wait.ExitStatus()
+}
+
+// groupOutside is the machine's process group as Boot knows it, or 0 in a PID namespace:
+// its number there is another's outside, and the kernel ends it.
+func groupOutside(machine *exec.Cmd) int {
+	if os.Getpid() == 1 {
+		return 0
+	}
+	return machine.Process.Pid
+}
+
+// reap waits for a child, and meanwhile for all others: the first process of a PID
+// namespace inherits every orphan in it.
+func reap(child int) unix.WaitStatus {
+	for {
+		var status unix.WaitStatus
+		if pid, err := unix.Wait4(-1, &status, 0, nil); pid == child || err == unix.ECHILD {
+			return status
+		}
+	}
 }
 
 // inherited are the open descriptors above the leash.

@@ -17,8 +17,8 @@ import (
 	"fibchurn/vm"
 )
 
-// bootAll boots the kernels in turn, and renders what came of it also where one
-// failed.
+// bootAll boots the kernels in turn, renders what came of it also where one failed, and
+// compares them.
 func (p *program) bootAll(s *vmSession) (err error) {
 	for _, k := range s.kernels {
 		if err := checkMachine(s.machines[k.Label], k); err != nil {
@@ -43,23 +43,26 @@ func (p *program) bootAll(s *vmSession) (err error) {
 	defer release()
 
 	order := vm.Alternate(s.kernels, s.boots)
-	for i, k := range order {
-		if err = p.bootOne(s, k, fmt.Sprintf("boot %d of %d: %s", i+1, len(order), k.Label), console, out, stop, abort); err != nil {
-			break
-		}
+	tally := newBootTally(s.kernels, len(order))
+	for i, next := 0, true; next && i < len(order); i++ {
+		k, before := order[i], len(out.runs)
+		err = p.bootOne(s, k, fmt.Sprintf("boot %d of %d: %s", i+1, len(order), k.Label), console, out, stop, abort)
+		next, err = p.afterBoot(tally, k.Label, out.runs[before:], err)
+	}
+	if err == nil {
+		err = tally.err()
 	}
 	if renderErr := out.render(err); err == nil {
 		err = renderErr
 	}
-	if err != nil || len(s.kernels) < 2 || s.measure.format.Name != results.FormatText || len(out.runs) == 0 {
+	var failed *bootsError
+	if err != nil && !errors.As(err, &failed) {
 		return err
 	}
-	groups, err := results.GroupBy(out.runs, s.compare.By)
-	if err != nil {
+	if len(s.kernels) < 2 || s.measure.format.Name != results.FormatText || len(out.runs) == 0 {
 		return err
 	}
-	fmt.Fprintln(p.stdout)
-	return p.conclude(groups, s.compare, nil, false, s.measure.color)
+	return p.compareBoots(s, tally, err)
 }
 
 // bootOne boots a kernel once.
@@ -123,13 +126,17 @@ func unsupportedError(err error) error {
 }
 
 // bootError turns a boot's error into the program's, and shows the end of the
-// console where that says more.
+// console where that says more. A guest's is a *failedBoot, unless its command was a
+// wrong one or cannot be done in this kernel, of which another boot would say the same.
 func (p *program) bootError(k vm.Kernel, outcome vm.Outcome, err error) error {
 	var failed *vm.GuestError
 	if !errors.As(err, &failed) {
 		return unsupportedError(err)
 	}
 	if failed.Fault == vm.Command { // it has said why
+		if failed.Exit != exitUnsupported && failed.Exit != exitUsage {
+			return &failedBoot{failed, outcome}
+		}
 		if failed.Exit == exitUnsupported && len(outcome.ModulesTried) > 0 {
 			fmt.Fprintf(p.stderr, "fibchurn: no modules of kernel %s were found; --modules says where they are\n", k.Release)
 		}
@@ -142,7 +149,7 @@ func (p *program) bootError(k vm.Kernel, outcome vm.Outcome, err error) error {
 			fmt.Fprintln(p.stderr, " ", line)
 		}
 	}
-	return err
+	return &failedBoot{failed, outcome}
 }
 
 // A said passes on what guests say, with the kernel's label and once a kernel.

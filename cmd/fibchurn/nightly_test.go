@@ -67,11 +67,11 @@ func TestNightly(t *testing.T) {
 	}
 }
 
-// standIn is a program that says a line and ends with a code.
+// standIn is a program that says a line, or more, and ends with a code.
 func standIn(t *testing.T, code, line string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fibchurn")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\necho '"+line+"' >&2\nexit "+code+"\n"), 0o755); err != nil {
+	if err := os.WriteFile(path, []byte("#!/bin/sh\nprintf '%s\\n' '"+line+"' >&2\nexit "+code+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -86,6 +86,9 @@ func TestNightlyVerdicts(t *testing.T) {
 		{"0", "", exitOK, "nightly: no regression above 7%"},
 		{"1", "fibchurn: regression: addrs delete wall: +11.3 %, above 7 %", exitFailed, "nightly: regression, addrs delete wall: +11.3 %, above 7 %; runs in"},
 		{"1", "fibchurn: kernel new panicked", exitFailed, "nightly: failed, exit 1; runs in"},
+		{"1", "fibchurn: 1 of 16 boots failed (new 1 of 8)", exitFailed, "nightly: failed, exit 1; 1 of 16 boots failed (new 1 of 8); runs in"},
+		{"1", "fibchurn: regression: addrs delete wall: +11.3 %, above 7 %\nfibchurn: 1 of 16 boots failed (new 1 of 8)", exitFailed,
+			"nightly: regression, addrs delete wall: +11.3 %, above 7 %; 1 of 16 boots failed (new 1 of 8); runs in"},
 		{"2", "fibchurn: --kernel", exitUsage, "nightly: failed, exit 2"},
 		{"4", "fibchurn: no QEMU", exitUnsupported, "nightly: skipped"},
 		{"130", "fibchurn: interrupted", exitInterrupted, "nightly: interrupted; the runs made are kept"},

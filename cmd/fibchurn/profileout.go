@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -60,18 +61,7 @@ func openProfile(path string) (*profileFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &profileFile{path: target}, errors.Join(aside.Close(), os.Remove(aside.Name()))
-}
-
-// createAside creates a file beside path. Its error names path, which is what was asked
-// for.
-func createAside(path string) (*os.File, error) {
-	f, err := os.OpenFile(fmt.Sprintf("%s.%d.tmp", path, os.Getpid()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	var failed *fs.PathError
-	if errors.As(err, &failed) {
-		return nil, fmt.Errorf("create a file beside %s: %w", path, failed.Err)
-	}
-	return f, err
+	return &profileFile{path: target}, errors.Join(aside.Close(), aside.remove())
 }
 
 // take keeps a run that has a profile.
@@ -81,7 +71,7 @@ func (f *profileFile) take(run *results.Run) {
 	}
 }
 
-// write writes the file aside and renames it, so that there is never half a file. Where
+// write replaces the file as a whole, so that there is never half a file. Where
 // no run has a profile it leaves things as they are, and says so on stderr.
 func (f *profileFile) write(stderr io.Writer) (err error) {
 	switch {
@@ -91,21 +81,16 @@ func (f *profileFile) write(stderr io.Writer) (err error) {
 		_, err := fmt.Fprintf(stderr, "fibchurn: --profile-out: no run has a profile: %s is not written\n", f.path)
 		return err
 	}
-	aside, err := createAside(f.path)
-	if err != nil {
-		return fmt.Errorf("--profile-out: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("--profile-out: %w", errors.Join(err, os.Remove(aside.Name())))
-		}
-	}()
 	render := results.WriteFolded
 	if strings.EqualFold(filepath.Ext(f.path), ".svg") {
 		render = results.WriteFlameGraph
 	}
-	if err := errors.Join(render(aside, f.runs), aside.Close()); err != nil {
-		return err
+	var content bytes.Buffer
+	if err = render(&content, f.runs); err == nil {
+		err = replaceWith(f.path, content.Bytes(), 0)
 	}
-	return os.Rename(aside.Name(), f.path)
+	if err != nil {
+		return fmt.Errorf("--profile-out: %w", err)
+	}
+	return nil
 }

@@ -220,17 +220,8 @@ func noMachineLeft(t *testing.T, program, mark string) {
 // An ordinary user can do it too.
 func TestVMRootless(t *testing.T) {
 	t.Parallel()
-	image := filepath.Join(t.TempDir(), "linux")
-	copyFile(t, vmtest.Kernel(t, vmtest.UML), image, 0o755)
-	modules := fewModules(t, "kernel/drivers/net/dummy.ko")
-	for dir := range map[string]bool{filepath.Dir(image): true, filepath.Dir(modules): true} {
-		for _, open := range []string{dir, filepath.Dir(dir)} { // t.TempDir is for its user alone
-			if err := os.Chmod(open, 0o755); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	code, stdout, stderr := execute(t, true, "vm", "-j", "--kernel", image, "--modules", modules, "--", "delete-iface", "--subnets", "16", "--runs", "1")
+	image := forAnybody(t, vmtest.UML)
+	code, stdout, stderr := execute(t, true, "vm", "-j", "--kernel", image, "--", "delete-iface", "--subnets", "16", "--runs", "1")
 	if runs := readRuns(t, stdout); code != exitOK || len(runs) != 3 || runs[0].Environment.LinkKind != "dummy" || runs[0].Environment.Rootless {
 		t.Errorf("exit %d, %d runs, stderr %s", code, len(runs), stderr)
 	}
