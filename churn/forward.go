@@ -28,6 +28,10 @@ type ForwardSpec struct {
 	ChurnSize int           `json:"churn_size"`  // as in LookupSpec
 	Duration  time.Duration `json:"duration_ns"` // of each stretch; 0: until Packets have gone in
 	Packets   int64         `json:"packets"`     // of the one stretch, where Duration is 0
+	// ChurnKind is the kind of the interface that --under delete-iface makes and removes;
+	// Probe chooses it. A veth's two ends would send and take multicast listener reports
+	// (net/ipv6/mcast.c), which the stack's counters do not tell from packets.
+	ChurnKind string `json:"churn_link_kind,omitempty"`
 
 	// Name is the cell's.
 	Name string `json:"-"`
@@ -70,7 +74,7 @@ func (s *ForwardSpec) Validate() error {
 func (s *ForwardSpec) lookup() *LookupSpec {
 	return &LookupSpec{
 		TableSpec: s.TableSpec, Under: s.Under, ChurnRate: s.ChurnRate, ChurnSize: s.ChurnSize, Duration: s.Duration,
-		hops: hopsOf(s.Families[0]),
+		churnKind: s.ChurnKind, hops: hopsOf(s.Families[0]),
 	}
 }
 
@@ -100,8 +104,14 @@ func (s *ForwardSpec) Spec() any { return s }
 // Interrupt makes runs end early, with their table as it was, once stop is closed.
 func (s *ForwardSpec) Interrupt(stop <-chan struct{}) { s.stop = stop }
 
-// Probe finds out whether frames can be injected here.
-func (s *ForwardSpec) Probe() error { return probeInjecting() }
+// Probe finds out whether frames can be injected here, and chooses the ChurnKind.
+func (s *ForwardSpec) Probe() error {
+	err := probeInjecting()
+	if err == nil && s.Under == underDeleteIface {
+		s.ChurnKind, err = ns.ChooseKind(ns.KindAuto)
+	}
+	return err
+}
 
 func probeInjecting() error {
 	n, err := ns.New()

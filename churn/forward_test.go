@@ -128,6 +128,9 @@ func TestForwardUnderChurn(t *testing.T) {
 						s.Under, s.Packets, s.Duration = under, 0, 100*time.Millisecond
 						s.Flows = uncovered(t, s)
 					})
+					if err := s.Probe(); err != nil {
+						t.Fatal(err)
+					}
 					run := mustRun(t, s)
 					names := map[string]string{
 						underFlap: "withdraw announce", underReplace: "replace restore", underResize: "shrink grow",

@@ -55,6 +55,8 @@ type LookupSpec struct {
 	// hops are where the table's routes lead, and where --under replace has them lead
 	// in turn, if not simply out of the two links.
 	hops *[2]rtnl.Route
+	// churnKind is the kind of the interface that comes and goes; empty: LinkKind.
+	churnKind string
 
 	stop <-chan struct{} // closed: end early
 }

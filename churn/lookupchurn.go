@@ -1,6 +1,7 @@
 package churn
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 
@@ -131,7 +132,8 @@ func (c *lookupChurn) addDelete() error {
 // deleteIface has an interface with local subnets made, in one call, and removed in
 // the next.
 func (c *lookupChurn) deleteIface() error {
-	s, link := c.spec, ns.NewLink(c.spec.LinkKind, lookupComes)
+	s := c.spec
+	link := ns.NewLink(cmp.Or(s.churnKind, s.LinkKind), lookupComes)
 	if link.Kind == "tun" {
 		return &ns.UnsupportedError{
 			What: "--under delete-iface with interfaces of kind tun", Why: "they are not made by netlink",
