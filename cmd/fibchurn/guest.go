@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -79,7 +80,11 @@ func (p *program) bootOne(s *vmSession, k vm.Kernel, title string, console *os.F
 		m.Console = console
 		fmt.Fprintf(console, "fibchurn: %s\n", title)
 	}
-	outcome, err := vm.Boot(abort, k, m, s.guestArgs(), func(run *results.Run) error {
+	var pace runsPace
+	ctx, cancel := pace.hurried(stop, abort)
+	defer cancel()
+	outcome, err := vm.Boot(ctx, k, m, s.guestArgs(), func(run *results.Run) error {
+		pace.came(time.Now())
 		if err := out.emit(run); err != nil {
 			return err
 		}
@@ -98,7 +103,7 @@ func (p *program) endOfBoot(k vm.Kernel, outcome vm.Outcome, err error, stop, ab
 		return churn.ErrStopped
 	case err != nil && stop.Err() != nil:
 		// A guest that is being stopped may end in any way.
-		if !errors.Is(err, churn.ErrStopped) && !quiet {
+		if !errors.Is(err, churn.ErrStopped) && !errors.Is(err, context.Canceled) && !quiet {
 			fmt.Fprintf(p.stderr, "fibchurn: while it was being stopped: %s\n", harmless(err.Error()))
 		}
 		return churn.ErrStopped

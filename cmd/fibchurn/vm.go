@@ -103,6 +103,11 @@ func vmSessionOf(c *cli.Context) (*vmSession, error) {
 	if err := s.identify(*c.Generic("kernel").(*texts)); err != nil {
 		return nil, err
 	}
+	for _, f := range compareFlags() {
+		if name := f.Names()[0]; len(s.kernels) < 2 && c.IsSet(name) {
+			return nil, usageErrorf("--%s: is of a comparison, which takes two kernels", name)
+		}
+	}
 	return s, s.configure(c)
 }
 

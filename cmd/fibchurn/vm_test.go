@@ -227,6 +227,71 @@ func TestVMRootless(t *testing.T) {
 	}
 }
 
+// One signal ends a boot that no run has come of at once, and one that is frozen after
+// some patience: nobody waits for its time limit.
+func TestVMStopsSoon(t *testing.T) {
+	t.Parallel()
+	netnstest.Root(t)
+	image := vmtest.Kernel(t, vmtest.UML)
+	for _, frozen := range []bool{false, true} {
+		t.Run(fmt.Sprintf("frozen %v", frozen), func(t *testing.T) {
+			t.Parallel()
+			program, mark, file := ownProgram(t), markOf(t), filepath.Join(t.TempDir(), "out.jsonl")
+			cmd := exec.Command(program, "vm", "-q", "-o", file, "--append", mark, "--kernel", image, "--", "delete-iface", "--subnets", "16", "--runs", "100k")
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if frozen {
+				awaitRun(t, file)
+				for _, pid := range withCommandLine(t, "initrd=") { // the machine's processes, and their keeper
+					text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+					if err == nil && bytes.HasPrefix(text, []byte(image)) && bytes.Contains(text, []byte(mark)) {
+						_ = syscall.Kill(pid, syscall.SIGSTOP)
+					}
+				}
+			} else {
+				time.Sleep(300 * time.Millisecond)
+			}
+			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			signalled := time.Now()
+			_ = cmd.Wait()
+			if took := time.Since(signalled); took > time.Minute || cmd.ProcessState.ExitCode() != exitInterrupted {
+				t.Errorf("ended %v after the signal, exit %d", took, cmd.ProcessState.ExitCode())
+			}
+			noMachineLeft(t, program, mark)
+		})
+	}
+}
+
+// awaitRun waits until a file has a run.
+func awaitRun(t *testing.T, file string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if content, _ := os.ReadFile(file); bytes.Contains(content, []byte("\n")) {
+			return
+		}
+	}
+	t.Error("no run came")
+}
+
+func TestRunsPace(t *testing.T) {
+	var p runsPace
+	at := time.Now()
+	if got := p.patience(at); got != 0 {
+		t.Errorf("%v before the first run", got)
+	}
+	for _, after := range []time.Duration{0, time.Second, 4 * time.Second} { // 3 s at most
+		p.came(at.Add(after))
+	}
+	for after, want := range map[time.Duration]time.Duration{4: 14, 6: 12, 30: 0} {
+		if got := p.patience(at.Add(after * time.Second)); got != want*time.Second {
+			t.Errorf("%v s after the start: %v, want %v s", after, got, want)
+		}
+	}
+}
+
 // However the program is ended, at any moment, whole lines are left in the file and
 // no process.
 func TestVMKilled(t *testing.T) {
