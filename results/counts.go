@@ -63,7 +63,7 @@ func (c *counts) add(r *Run) {
 		c.last = r.Time
 	}
 	for _, p := range r.Phases {
-		c.wall += time.Duration(p.Wall)
+		c.wall = time.Duration(plus(int64(c.wall), p.Wall))
 	}
 	if r.Instrumented() {
 		return // no figure is of it

@@ -87,11 +87,10 @@ func (l *lookupCost) profile(all []Run, stretch string) {
 			continue
 		}
 		self, samples := p.selfSamples()
-		l.samples += samples
+		l.samples = plus(l.samples, samples)
 		for symbol, n := range self {
 			if slices.ContainsFunc(lookupPrefixes(), func(prefix string) bool { return strings.HasPrefix(symbol, prefix) }) {
-				in[symbol] += n
-				l.inLookup += n
+				in[symbol], l.inLookup = plus(in[symbol], n), plus(l.inLookup, n)
 			}
 		}
 	}
