@@ -52,7 +52,7 @@ func blockedTexts(b block) (texts, warnings []string) {
 func verifiedCells(b block, kind func(*Run) bool) [][]Run {
 	var runs []Run
 	for _, r := range b.runs {
-		if kind(&r) && r.Verified && !r.Partial {
+		if kind(&r) && r.Held() && !r.Partial {
 			runs = append(runs, r)
 		}
 	}

@@ -79,7 +79,7 @@ func (l *lookupCost) profile(all []Run, stretch string) {
 	in := map[string]int64{}
 	for i := range all {
 		r := &all[i]
-		if r.Cell != l.cell.name || !r.Verified || r.Partial {
+		if r.Cell != l.cell.name || !r.Held() || r.Partial {
 			continue
 		}
 		p := r.profileOf(stretch)

@@ -47,7 +47,7 @@ type Run struct {
 // Sample reports whether the run's times may enter a summary or a comparison. Those
 // of a run that was watched from within are not: it was made beside others that were
 // not, and they tell the times.
-func (r *Run) Sample() bool { return r.Verified && !r.Partial && !r.Instrumented() }
+func (r *Run) Sample() bool { return r.Held() && !r.Partial && !r.Instrumented() }
 
 // Instrumented reports whether the run was profiled or traced.
 func (r *Run) Instrumented() bool { return r.Profile != nil || r.Trace != nil || r.Blocked != nil }
