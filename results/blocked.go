@@ -42,24 +42,9 @@ type Wait struct {
 func (p *PhaseBlocked) Wall() int64 {
 	var sum int64
 	for _, w := range p.Waits {
-		sum += w.Wall
+		sum = plus(sum, w.Wall)
 	}
 	return sum
-}
-
-// negativeWait names the first phase that has a wait or number of waits below zero.
-func negativeWait(b *Blocked) (phase string, negative bool) {
-	if b == nil {
-		return "", false
-	}
-	for i := range b.Phases {
-		for _, w := range b.Phases[i].Waits {
-			if min(w.Count, w.Wall, w.Max) < 0 {
-				return b.Phases[i].Phase, true
-			}
-		}
-	}
-	return "", false
 }
 
 // Phase returns the waits of the phase of that name, or nil.

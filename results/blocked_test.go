@@ -109,7 +109,7 @@ func TestNegativeWaitIsRefused(t *testing.T) {
 	if err := e.Encode(&runs[1]); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := decodeRun(file.Bytes()); err == nil || !strings.Contains(err.Error(), "the phase delete has a time below zero") {
+	if _, err := decodeRun(file.Bytes()); err == nil || !strings.Contains(err.Error(), "its blocked.phases[2].waits[1].wall_ns is below zero") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -30,7 +30,7 @@ func blockedTexts(b block) (texts, warnings []string) {
 	var lost int64
 	for _, of := range cells {
 		for i := range of {
-			lost += of[i].Blocked.Lost
+			lost = plus(lost, of[i].Blocked.Lost)
 		}
 		for i := range of[0].Phases {
 			if text := waitsText(of, of[0].Phases[i].Name); text != "" {
@@ -52,7 +52,7 @@ func blockedTexts(b block) (texts, warnings []string) {
 func verifiedCells(b block, kind func(*Run) bool) [][]Run {
 	var runs []Run
 	for _, r := range b.runs {
-		if kind(&r) && r.Verified && !r.Partial {
+		if kind(&r) && r.Held() && !r.Partial {
 			runs = append(runs, r)
 		}
 	}
@@ -96,16 +96,15 @@ func waitsText(runs []Run, phase string) string {
 		if p == nil || waits == nil || p.CPUUnknown {
 			continue
 		}
-		wall, blocked, ready, sum = wall+p.Wall, blocked+p.Blocked, ready+p.RunDelay, sum+waits.Wall()
-		lost += runs[i].Blocked.Lost
+		wall, blocked, ready, sum = plus(wall, p.Wall), plus(blocked, p.Blocked), plus(ready, p.RunDelay), plus(sum, waits.Wall())
+		lost = plus(lost, runs[i].Blocked.Lost)
 		for _, w := range waits.Waits {
 			at := slices.IndexFunc(kinds, func(k waiting) bool { return k.kind == w.Kind })
 			if at < 0 {
 				at = len(kinds)
 				kinds = append(kinds, waiting{kind: w.Kind})
 			}
-			kinds[at].count += w.Count
-			kinds[at].wall += w.Wall
+			kinds[at].count, kinds[at].wall = plus(kinds[at].count, w.Count), plus(kinds[at].wall, w.Wall)
 		}
 	}
 	if float64(max(sum, blocked)) <= leastBlocked*float64(wall) {

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,6 +54,7 @@ type Comparison struct {
 	// Alpha and FailAbove are those asked for.
 	Alpha     float64
 	FailAbove *float64
+	Unjudged  []Unjudged // of each of New
 	Warnings  []Warning
 }
 
@@ -75,11 +77,12 @@ type CompareRow struct {
 	P                       float64 // Mann-Whitney, two-sided
 	Corrected               float64 // P corrected for all rows of the comparison (Holm)
 	Result                  Result
-	Reachable               bool    // false: no change, however large, would be shown by so few samples
-	SamplesToReach          int     // samples a side with which some change would be
-	Detectable              float64 // fraction of base from which on Power of the changes are shown; NaN unknown
-	SamplesForLimit         int     // samples a side that show FailAbove as often; 0 unknown or not asked, -1 more than MaxSamples
-	AboveLimit              bool    // significantly worse by more than FailAbove
+	Reachable               bool     // false: no change, however large, would be shown by so few samples
+	SamplesToReach          int      // samples a side with which some change would be
+	Detectable              float64  // fraction of base from which on Power of the changes are shown; NaN unknown
+	SamplesForLimit         int      // samples a side that show FailAbove as often; 0 unknown or not asked, -1 more than MaxSamples
+	AboveLimit              bool     // significantly worse by more than FailAbove
+	Forced                  []string // why the row would be refused, of a comparison that was forced, e.g. "CPUs: base has 4, new has 8"
 
 	base, new     []float64 // the samples
 	separateBoots bool      // samples are runs of boots that the sides do not share
@@ -113,7 +116,14 @@ func Compare(groups []Group, opts CompareOptions) (Comparison, error) {
 		c.New = append(c.New, side)
 		known := len(c.Warnings)
 		p := pairing{base: baseRuns, new: runs, watchedBase: baseWatched, watchedNew: watched, opts: opts}
-		if err := c.add(side, &p); err != nil {
+		err := c.add(side, &p)
+		u := Unjudged{side, failedCells(g.Runs), p.missingCells, p.missingRows}
+		c.Unjudged = append(c.Unjudged, u)
+		var incomparable *IncomparableError
+		if errors.As(err, &incomparable) {
+			incomparable.Failed = c.Base.Samples > 0 && u.Failed != nil && !incomparable.Forcible
+		}
+		if err != nil {
 			return Comparison{}, err
 		}
 		if len(groups) > 2 { // say which new side is meant
@@ -124,7 +134,8 @@ func Compare(groups []Group, opts CompareOptions) (Comparison, error) {
 		}
 	}
 	if len(c.Rows) == 0 {
-		return Comparison{}, &IncomparableError{What: "the phases and metrics asked for", Base: "no such figure in common", New: "none"}
+		failed := slices.ContainsFunc(c.Unjudged, func(u Unjudged) bool { return u.Failed != nil })
+		return Comparison{}, &IncomparableError{What: "the phases and metrics asked for", Base: "no such figure in common", New: "none", Failed: failed}
 	}
 	correct(c.Rows, c.Alpha)
 	correct(c.Functions, c.Alpha)
@@ -152,9 +163,17 @@ func (c *Comparison) add(side Side, p *pairing) error {
 	}
 	var rows, functions []CompareRow
 	for i := range strands {
-		rows = append(rows, strands[i].rows(opts)...)
-		functions = append(functions, p.functionRows(&strands[i])...)
+		s := &strands[i]
+		found, called := s.rows(opts), p.functionRows(s)
+		p.missRows(s, found)
+		for _, list := range [][]CompareRow{found, called} {
+			for j := range list {
+				list[j].Forced = s.forced
+			}
+		}
+		rows, functions = append(rows, found...), append(functions, called...)
 	}
+	p.warnMissing()
 	for _, list := range [][]CompareRow{rows, functions} {
 		for i := range list {
 			list[i].New = side.Name

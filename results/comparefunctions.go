@@ -64,7 +64,7 @@ func selfSideOf(watched, bare []Run, phase string, clock lookupTiming) selfSide 
 	has := func(r *Run) bool { return r.profileOf(phase) != nil }
 	for _, pair := range match(watched, bare, has, (*Run).Sample) {
 		symbols, total := pair.loaded.profileOf(phase).selfSamples()
-		s.total += total
+		s.total = plus(s.total, total)
 		ns, unit, why := pair.empty.cpuOf(phase, pair.loaded.Profile.Scope)
 		if clock.bySamples && why == "" {
 			ns, _ = pair.loaded.sampledGap(phase)

@@ -16,6 +16,7 @@ type compareLine struct {
 	Function string       `json:"function,omitempty"` // of a row "function": which
 	Per      string       `json:"per,omitempty"`      // and what an operation is called
 	Spec     string       `json:"spec"`
+	Forced   []string     `json:"forced,omitempty"` // why the row would be refused without --force
 	Unit     string       `json:"unit"`
 	Base     compareSide  `json:"base"`
 	New      compareSide  `json:"new"`
@@ -65,7 +66,7 @@ func EncodeComparison(w io.Writer, c Comparison) error {
 			}
 		}
 		if m, ok := geometricMeanOf(t.rows); ok {
-			if err := enc.Encode(geometricLine(c, t.rows[0], m)); err != nil {
+			if err := enc.Encode(geometricLine(c, t.rows, m)); err != nil {
 				return err
 			}
 		}
@@ -96,7 +97,7 @@ func (e comparisonEncoder) Encode(l compareLine) error {
 
 func lineOf(c Comparison, r CompareRow) compareLine {
 	l := compareLine{
-		Row: "comparison", Command: r.Command, Cell: r.Cell, Phase: r.Phase, Metric: r.Metric, Function: r.Function, Per: r.Per, Spec: r.Spec, Unit: r.Unit,
+		Row: "comparison", Command: r.Command, Cell: r.Cell, Phase: r.Phase, Metric: r.Metric, Function: r.Function, Per: r.Per, Spec: r.Spec, Forced: r.Forced, Unit: r.Unit,
 		Base: sideLine(c.Base.Name, r.BaseSummary), New: sideLine(r.New, r.NewSummary),
 		Delta: compareDelta{orNull(r.Delta.Estimate), orNull(r.Delta.Lo), orNull(r.Delta.Hi), "ns"},
 		P:     orNull(r.P), Corrected: orNull(r.Corrected), Correction: Correction, Comparisons: len(c.Rows), Alpha: c.Alpha, Result: r.Result,
@@ -120,10 +121,15 @@ func sideLine(name string, s Summary) compareSide {
 	return compareSide{name, s.N, orNull(s.Median), orNull(s.Lo), orNull(s.Hi), orNull(s.MAD), orNull(s.Min), orNull(s.Max)}
 }
 
-// geometricLine takes a row of the table for what all its rows share.
-func geometricLine(c Comparison, r CompareRow, m GeometricMean) compareLine {
+// geometricLine takes the first row of the table for what all its rows share.
+func geometricLine(c Comparison, rows []CompareRow, m GeometricMean) compareLine {
+	r := rows[0]
+	var forced []string
+	for _, row := range rows {
+		forced = union(forced, row.Forced)
+	}
 	return compareLine{
-		Row: "geometric mean", Command: r.Command, Metric: r.Metric, Spec: r.Spec, Unit: r.Unit,
+		Row: "geometric mean", Command: r.Command, Metric: r.Metric, Spec: r.Spec, Forced: forced, Unit: r.Unit,
 		Base: compareSide{Name: c.Base.Name, Samples: m.Rows, Median: orNull(m.Base)}, New: compareSide{Name: r.New, Samples: m.Rows, Median: orNull(m.New)},
 		Delta:      compareDelta{Estimate: orNull(m.Delta), Unit: "fraction"},
 		Correction: Correction, Comparisons: len(c.Rows), Alpha: c.Alpha,

@@ -13,10 +13,16 @@ type IncomparableError struct {
 	Base, New string // its value on each side
 	Where     string // workload and cell, "" for all
 	Forcible  bool   // CompareOptions.Force compares all the same
+	Failed    bool   // runs of new failed their checks: it is for want of them that nothing is left to compare, or may be
+}
+
+// reason is what differs, and the values of both sides.
+func (e *IncomparableError) reason() string {
+	return fmt.Sprintf("%s: base has %s, new has %s", e.What, e.Base, e.New)
 }
 
 func (e *IncomparableError) Error() string {
-	text := fmt.Sprintf("not comparable: %s: base has %s, new has %s", e.What, e.Base, e.New)
+	text := "not comparable: " + e.reason()
 	if e.Where != "" {
 		text += " (" + e.Where + ")"
 	}
@@ -87,6 +93,7 @@ func (p *pairing) refused(err *IncomparableError) error {
 		return err
 	}
 	p.warnings = append(p.warnings, Warning{"forced", err.Error()})
+	p.forced = append(p.forced, err.reason())
 	return nil
 }
 
@@ -122,8 +129,8 @@ func listText(values []string) string {
 	return strings.Join(texts, " and ")
 }
 
-// specError names the first parameter in which two runs differ.
-func specError(k cellKey, base, new *Run) *IncomparableError {
+// specErrors name the parameters in which two runs differ.
+func specErrors(k cellKey, base, new *Run) []*IncomparableError {
 	values := func(r *Run) map[string]string {
 		v := map[string]string{}
 		for _, f := range comparableFields(r) {
@@ -132,12 +139,21 @@ func specError(k cellKey, base, new *Run) *IncomparableError {
 		return v
 	}
 	b, n := values(base), values(new)
+	refusal := func(what, base, new string) *IncomparableError {
+		return &IncomparableError{What: what, Base: base, New: new, Where: k.String(), Forcible: true}
+	}
+	var all []*IncomparableError
+	known := map[string]bool{}
 	for _, f := range slices.Concat(comparableFields(base), comparableFields(new)) {
-		if b[f.name] != n[f.name] {
-			return &IncomparableError{"parameter " + plain(f.name), orNone(b[f.name]), orNone(n[f.name]), k.String(), true}
+		if b[f.name] != n[f.name] && !known[f.name] {
+			known[f.name] = true
+			all = append(all, refusal("parameter "+plain(f.name), orNone(b[f.name]), orNone(n[f.name])))
 		}
 	}
-	return &IncomparableError{"parameters", "one set", "another", k.String(), true}
+	if all == nil {
+		all = append(all, refusal("parameters", "one set", "another"))
+	}
+	return all
 }
 
 func orNone(value string) string {

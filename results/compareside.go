@@ -8,7 +8,7 @@ type Side struct {
 	Samples int    // of these, what may be compared
 	Boots   int    // boots of the samples
 	Partial int    // left out: interrupted
-	Failed  int    // left out: failed their checks
+	Failed  int    // left out: failed their checks; those that were profiled or traced are not counted
 	Twice   int    // left out: lines that repeat a run
 	Watched int    // beside them: profiled or traced, which tell no times
 }
@@ -22,7 +22,7 @@ func newSide(g Group) (side Side, samples, watched []Run) {
 		r := &g.Runs[i]
 		id := r.identity()
 		if r.Instrumented() { // it was never meant to tell the times
-			if r.Verified && !r.Partial && !seen[id] {
+			if r.Held() && !r.Partial && !seen[id] {
 				seen[id] = true
 				watched = append(watched, *r)
 			}
@@ -32,7 +32,7 @@ func newSide(g Group) (side Side, samples, watched []Run) {
 		switch {
 		case r.Partial:
 			side.Partial++
-		case !r.Verified:
+		case !r.Held():
 			side.Failed++
 		case seen[id]:
 			side.Twice++

@@ -13,6 +13,7 @@ type strand struct {
 	command, cell string
 	base, new     []Run
 	controls      [2][]Run // of base and new: runs of the control with the same parameters, of resize
+	forced        []string // why it would have been refused
 }
 
 // A pairing finds the strands of two sides.
@@ -21,6 +22,9 @@ type pairing struct {
 	watchedBase, watchedNew []Run // profiled or traced
 	opts                    CompareOptions
 	warnings                []Warning
+	forced                  []string // why what was refused was so
+	missingCells            []string // of base, which new has not
+	missingRows             []string // of base, in cells that new has
 }
 
 // A cellKey names what is compared with what.
@@ -37,6 +41,7 @@ func (p *pairing) key(r *Run) cellKey {
 // that of the table of runs, since the runs' own order is random. It refuses what
 // differs too much, and warns of it where that is forced.
 func (p *pairing) strands() ([]strand, error) {
+	always := p.forced // of all runs
 	news := map[cellKey][]Run{}
 	for _, part := range groupBy(p.new, p.key) {
 		news[p.key(&part[0])] = part
@@ -49,6 +54,7 @@ func (p *pairing) strands() ([]strand, error) {
 		delete(news, k)
 		if new == nil {
 			lonely = append(lonely, k.String())
+			p.missCell(k, part, k.String())
 			continue
 		}
 		found, err := p.bySpec(k, part, new)
@@ -64,9 +70,11 @@ func (p *pairing) strands() ([]strand, error) {
 	}
 	p.order(strands)
 	for i := range strands {
+		known := len(p.forced)
 		if err := p.refuse(&strands[i]); err != nil {
 			return nil, err
 		}
+		strands[i].forced = slices.Concat(always, strands[i].forced, p.forced[known:])
 		strands[i].controls = [2][]Run{controlsOf(strands[i].base, p.base), controlsOf(strands[i].new, p.new)}
 	}
 	p.warnTicks(strands)
@@ -136,24 +144,31 @@ func (p *pairing) bySpec(k cellKey, base, new []Run) ([]strand, error) {
 		news[comparableSpec(&part[0])] = part
 	}
 	var found []strand
-	lonely := 0
+	var lonely [][]Run
 	for _, part := range groupBy(base, comparableSpec) {
 		spec := comparableSpec(&part[0])
 		if news[spec] == nil {
-			lonely++
+			lonely = append(lonely, part)
 			continue
 		}
 		found = append(found, strand{command: k.command, cell: k.cell, base: part, new: news[spec]})
 		delete(news, spec)
 	}
 	if found == nil {
-		if err := p.refused(specError(k, &base[0], &new[0])); err != nil {
-			return nil, err
+		known := len(p.forced)
+		for _, err := range specErrors(k, &base[0], &new[0]) {
+			if err := p.refused(err); err != nil {
+				return nil, err
+			}
 		}
-		return []strand{{command: k.command, cell: k.cell, base: base, new: new}}, nil
+		return []strand{{command: k.command, cell: k.cell, base: base, new: new, forced: slices.Clone(p.forced[known:])}}, nil
 	}
-	if lonely+len(news) > 0 {
-		p.warnings = append(p.warnings, Warning{"one-side", fmt.Sprintf("%s: %s of parameters on one side only", k, count(lonely+len(news), "set", "sets"))})
+	if n := len(lonely) + len(news); n > 0 {
+		p.warnings = append(p.warnings, Warning{"one-side", fmt.Sprintf("%s: %s of parameters on one side only", k, count(n, "set", "sets"))})
+	}
+	for _, part := range lonely {
+		s := p.alone(k, part)
+		p.missCell(k, part, fmt.Sprintf("%s (%s)", k, s.specText()))
 	}
 	return found, nil
 }

@@ -23,7 +23,7 @@ func WriteComparison(w io.Writer, c Comparison, opts TextOptions) error {
 	}
 	p.functionTables(c)
 	p.section(append(append([]string{legend(c)}, functionLegend(c)...), limitNotes(c)...), none)
-	p.section(comparisonWarnings(c), yellow)
+	p.section(WarningLines(c.Warnings), yellow)
 	p.section(verdicts(c), bold)
 	_, err := w.Write(p.buf.Bytes())
 	return err
@@ -99,9 +99,11 @@ func limitText(c Comparison) string {
 	return fmt.Sprintf("%.10g", *c.FailAbove*100) + nbsp + "%"
 }
 
-func comparisonWarnings(c Comparison) []string {
+// WarningLines are warnings of a comparison, each as a line that says of which kind it
+// is: "warning: order: all runs of base were before all of new".
+func WarningLines(warnings []Warning) []string {
 	var texts []string
-	for _, w := range c.Warnings {
+	for _, w := range warnings {
 		if w.Kind == "run" {
 			texts = append(texts, "warning: "+w.Text)
 		} else {

@@ -14,7 +14,7 @@ type counts struct {
 	failed        int // a check did not hold
 	partial       int // interrupted
 	instrumented  int // profiled or traced: they tell no times
-	failedChecks  int // checks that did not hold, of all runs
+	failedChecks  int // checks that did not hold, of all runs, at least one of each that failed
 	last          time.Time
 	wall          time.Duration // of the timed phases
 	warnings      map[string]int
@@ -46,7 +46,7 @@ func (c *counts) add(r *Run) {
 	switch {
 	case r.Partial:
 		c.partial++
-	case !r.Verified:
+	case !r.Held():
 		c.failed++
 		c.broken = append(c.broken, brokenText(r))
 	case r.Instrumented():
@@ -54,16 +54,14 @@ func (c *counts) add(r *Run) {
 	default:
 		c.samples++
 	}
-	for _, check := range r.Checks {
-		if !check.OK() && !r.Partial {
-			c.failedChecks++
-		}
+	if !r.Partial {
+		c.failedChecks += r.FailedChecks()
 	}
 	if r.Time.After(c.last) {
 		c.last = r.Time
 	}
 	for _, p := range r.Phases {
-		c.wall += time.Duration(p.Wall)
+		c.wall = time.Duration(plus(int64(c.wall), p.Wall))
 	}
 	if r.Instrumented() {
 		return // no figure is of it

@@ -35,14 +35,14 @@ func flameOf(s profileSet) *flame {
 			continue
 		}
 		at := root
-		at.samples += n
+		at.samples = plus(at.samples, n)
 		for name := range strings.SplitSeq(frames, ";") {
 			next := at.called[name]
 			if next == nil {
 				next = &flame{name: name, called: map[string]*flame{}}
 				at.called[name] = next
 			}
-			next.samples += n
+			next.samples = plus(next.samples, n)
 			at = next
 		}
 	}

@@ -78,7 +78,7 @@ func flapSentences(b block) []string {
 	for i := range b.runs {
 		r := &b.runs[i]
 		f := r.Flap
-		if f == nil || !f.Stopped || !r.Verified || r.Instrumented() {
+		if f == nil || !f.Stopped || !r.Held() || r.Instrumented() {
 			continue
 		}
 		text := fmt.Sprintf("Run %d of cell %s was stopped after %s; its table was complete again. It reached %s operations a second of %s asked for.",

@@ -72,8 +72,8 @@ func (s *profileSet) add(runs []Run, phase string) {
 			for i, f := range frames {
 				frames[i] = frame(f)
 			}
-			s.stacks[strings.Join(frames, ";")] += stack.Samples
-			s.samples += stack.Samples
+			key := strings.Join(frames, ";")
+			s.stacks[key], s.samples = plus(s.stacks[key], stack.Samples), plus(s.samples, stack.Samples)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func (f *Forwarding) Dropped() int64 { return dropped(f.Drops) }
 
 func dropped(drops []Drop) (n int64) {
 	for _, d := range drops {
-		n += d.Packets
+		n = plus(n, d.Packets)
 	}
 	return n
 }

@@ -79,7 +79,7 @@ func (l *lookupCost) profile(all []Run, stretch string) {
 	in := map[string]int64{}
 	for i := range all {
 		r := &all[i]
-		if r.Cell != l.cell.name || !r.Verified || r.Partial {
+		if r.Cell != l.cell.name || !r.Held() || r.Partial {
 			continue
 		}
 		p := r.profileOf(stretch)
@@ -87,11 +87,10 @@ func (l *lookupCost) profile(all []Run, stretch string) {
 			continue
 		}
 		self, samples := p.selfSamples()
-		l.samples += samples
+		l.samples = plus(l.samples, samples)
 		for symbol, n := range self {
 			if slices.ContainsFunc(lookupPrefixes(), func(prefix string) bool { return strings.HasPrefix(symbol, prefix) }) {
-				in[symbol] += n
-				l.inLookup += n
+				in[symbol], l.inLookup = plus(in[symbol], n), plus(l.inLookup, n)
 			}
 		}
 	}

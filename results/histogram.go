@@ -170,10 +170,10 @@ func (p histogramPage) write(out *bytes.Buffer, buckets []histogramBucket) {
 	p.row(out, "value", header, "count")
 	var total, sum int64
 	for _, b := range buckets {
-		total += b.count
+		total = plus(total, b.count)
 	}
 	for _, b := range buckets {
-		sum += b.count
+		sum = plus(sum, b.count)
 		label := strconv.FormatInt(b.from, 10)
 		if b.tail {
 			label = p.atLeast + " " + label

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -199,7 +198,7 @@ func (h *hostile) try(t *testing.T, seed uint64) {
 func hostileValues(v any) []any {
 	switch v.(type) {
 	case json.Number:
-		return []any{json.Number("0"), json.Number("-1"), json.Number("1"), json.Number("9223372036854775807"),
+		return []any{json.Number("0"), json.Number("-1"), json.Number("1"), json.Number("9007199254740992"), json.Number("9223372036854775807"),
 			json.Number("-9223372036854775808"), json.Number("1.7e308"), json.Number("5e-324")}
 	case string:
 		return []any{"", "\x1b]0;x\x07\u009b31m\u202e\u2028\r\nok 1 forged\n# <x> ;|,\"'\\%=\x7f\ufffd", strings.Repeat("x", 5000)}
@@ -304,7 +303,14 @@ func FuzzRender(f *testing.F) {
 		}
 		f.Add(lines.Bytes())
 	}
-	f.Add([]byte(fmt.Sprintf(`{"schema":1,"command":"lookup","latency":[{"probe":"p","stretch":"s","count":%d,"hdr":"x"}]}`, int64(math.MaxInt64))))
+	lookup := churned("lookup", 1, func(r *Run, _ int) {
+		r.Latency = []Latency{{Probe: "p", Stretch: "s", Count: MaxFigure, HDR: "x"}}
+	})
+	var lines bytes.Buffer
+	if err := writeJSONFormat(&lines, lookup, FormatOptions{}); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(lines.Bytes())
 	f.Fuzz(func(t *testing.T, in []byte) {
 		if runs, _, err := read(bytes.NewReader(in), "f", 1<<20); err == nil || len(runs) > 0 {
 			mustRenderHarmlessly(t, runs)

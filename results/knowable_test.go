@@ -57,7 +57,8 @@ func TestGrowthTakesRunsOfEverySize(t *testing.T) {
 // An unknown CPU time is shown as such, is compared with nothing, and is told from
 // 0 also in files that do not say so.
 func TestUnknownCPUTime(t *testing.T) {
-	text := `{"schema":1,"command":"netns","cell":"c","verified":true,"phases":[{"name":"dismantle","ops":1,"wall_ns":4000000,"blocked_ns":4000000}]}`
+	text := `{"schema":1,"time":"2026-01-01T00:00:00Z","command":"netns","cell":"c","run":1,"boot":"a","spec":{},"environment":{},"verified":true,"partial":false,` +
+		`"phases":[{"name":"dismantle","ops":1,"wall_ns":4000000,"user_ns":0,"system_ns":0,"blocked_ns":4000000}]}`
 	runs, _, err := Read(strings.NewReader(text), "f")
 	if err != nil || !runs[0].Phases[0].CPUUnknown {
 		t.Fatalf("%+v, %v", runs, err)

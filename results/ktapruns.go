@@ -40,7 +40,7 @@ func writeKTAPRuns(w io.Writer, runs []Run, opts FormatOptions) error {
 // AnyFailed reports whether a check of some run did not hold.
 func AnyFailed(runs []Run) bool {
 	for i := range runs {
-		if !runs[i].Verified && !runs[i].Partial {
+		if !runs[i].Held() && !runs[i].Partial {
 			return true
 		}
 	}

@@ -24,7 +24,7 @@ type Latency struct {
 	// NetP50 what is left of P50 without it: negative where it is not
 	// distinguishable from nothing.
 	CalibrationP50 int64 `json:"calibration_p50_ns"`
-	NetP50         int64 `json:"net_p50_ns"`
+	NetP50         int64 `json:"net_p50_ns" sign:"any"`
 
 	HDR string `json:"hdr"` // the histogram, in hdrhistogram-go's base64 encoding
 }

@@ -26,7 +26,7 @@ func stoppedSentences(b block) []string {
 	var out []string
 	for i := range b.runs {
 		r := &b.runs[i]
-		if !r.Partial || !r.Verified || r.Instrumented() {
+		if !r.Partial || !r.Held() || r.Instrumented() {
 			continue
 		}
 		var parts []string

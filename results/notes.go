@@ -17,7 +17,7 @@ func leftOut(b block) []string {
 		switch r := &b.runs[i]; {
 		case r.Partial:
 			partial++
-		case !r.Verified:
+		case !r.Held():
 			failed++
 			failures = append(failures, failureText(r))
 		}

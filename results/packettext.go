@@ -90,7 +90,7 @@ func dropText(runs []Run, of func(*Run) []Drop) string {
 				at = len(all)
 				all = append(all, Drop{Reason: d.Reason})
 			}
-			all[at].Packets += d.Packets
+			all[at].Packets = plus(all[at].Packets, d.Packets)
 		}
 	}
 	if all == nil {

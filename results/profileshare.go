@@ -99,11 +99,9 @@ func sharesOf(runs []Run, phase string) phaseShares {
 			s.tallies = append(s.tallies, tally{bySymbol: map[string]int64{}})
 		}
 		symbols, samples := p.selfSamples()
-		s.tallies[at].all += samples
-		s.samples += samples
+		s.tallies[at].all, s.samples = plus(s.tallies[at].all, samples), plus(s.samples, samples)
 		for symbol, n := range symbols {
-			s.tallies[at].bySymbol[symbol] += n
-			total[symbol] += n
+			s.tallies[at].bySymbol[symbol], total[symbol] = plus(s.tallies[at].bySymbol[symbol], n), plus(total[symbol], n)
 		}
 	}
 	s.clusters = len(s.tallies)
@@ -130,7 +128,7 @@ func (s *phaseShares) shareOf(symbols ...string) portion {
 	for _, t := range s.tallies {
 		var n int64
 		for _, symbol := range symbols {
-			n += t.bySymbol[symbol]
+			n = plus(n, t.bySymbol[symbol])
 		}
 		part, all = append(part, float64(n)), append(all, float64(t.all))
 	}

@@ -198,9 +198,9 @@ func nsDecimals(ns float64) int {
 func lostText(c *watchedCell) []string {
 	var lost, kept int64
 	for i := range c.watched {
-		lost += c.watched[i].Profile.Lost
+		lost = plus(lost, c.watched[i].Profile.Lost)
 		for _, phase := range c.watched[i].Profile.Phases {
-			kept += phase.Samples
+			kept = plus(kept, phase.Samples)
 		}
 	}
 	if lost == 0 {

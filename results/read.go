@@ -41,7 +41,7 @@ func (e *SchemaError) Error() string {
 }
 
 // Read reads all runs from r, one JSON line each; name is the file's name for
-// messages. Blank lines and unknown fields are passed over. Warnings are
+// messages. Blank lines, byte-order marks and unknown fields are passed over. Warnings are
 // *TornLine. The first malformed line ends the reading with a *LineError, which
 // wraps a *SchemaError where the record is of a newer schema; the runs before
 // it are returned too.
@@ -57,6 +57,13 @@ func read(r io.Reader, name string, maxLine int) (runs []Run, warnings []error, 
 		if err != nil && !last {
 			return runs, warnings, &LineError{name, number, err}
 		}
+		if number == 1 {
+			if what := foreign(line); what != "" {
+				return runs, warnings, &LineError{name, number, &noRunError{why: ": " + what}}
+			}
+		}
+		// Some editors begin a file with a byte-order mark; cat leaves it at the start of a line.
+		line = bytes.TrimPrefix(line, []byte("\ufeff"))
 		found, torn, err := decodeLine(bytes.TrimRight(line, "\r\n"))
 		runs = append(runs, found...)
 		for range torn {
@@ -69,6 +76,23 @@ func read(r io.Reader, name string, maxLine int) (runs []Run, warnings []error, 
 			return runs, warnings, nil
 		}
 	}
+}
+
+// foreign says what a file is that begins so and is no text in UTF-8.
+func foreign(start []byte) string {
+	for _, f := range []struct{ magic, what string }{
+		{"\xff\xfe", "the file is in UTF-16, not in UTF-8"},
+		{"\xfe\xff", "the file is in UTF-16, not in UTF-8"},
+		{"\x1f\x8b", "the file is compressed with gzip; decompress it first"},
+		{"BZh", "the file is compressed with bzip2; decompress it first"},
+		{"\xfd7zXZ\x00", "the file is compressed with xz; decompress it first"},
+		{"\x28\xb5\x2f\xfd", "the file is compressed with zstd; decompress it first"},
+	} {
+		if bytes.HasPrefix(start, []byte(f.magic)) {
+			return f.what
+		}
+	}
+	return ""
 }
 
 // readLine returns the next line, or io.EOF with the last one. It holds at most
@@ -178,11 +202,16 @@ func decodeRun(raw json.RawMessage) (Run, error) {
 	if run.Command == "" {
 		return Run{}, &noRunError{why: ": it names no command"}
 	}
-	if name, negative := negativeTime(&run); negative {
-		return Run{}, &noRunError{why: fmt.Sprintf(": the phase %s has a time below zero", plain(name))}
+	switch missing, err := missingField(raw); {
+	case err != nil:
+		return Run{}, noRun(err)
+	case missing != "":
+		return Run{}, &noRunError{why: ": it has no " + missing}
 	}
-	if why := wrongCounts(&run); why != "" {
-		return Run{}, &noRunError{why: ": " + why}
+	for _, wrong := range []func(*Run) string{wrongFigure, wrongStacks} {
+		if why := wrong(&run); why != "" {
+			return Run{}, &noRunError{why: ": " + why}
+		}
 	}
 	markUnknownCPU(&run)
 	return run, nil
@@ -199,39 +228,16 @@ func markUnknownCPU(r *Run) {
 	}
 }
 
-// negativeTime names the first phase that has a time below zero, which none can.
-func negativeTime(r *Run) (phase string, negative bool) {
-	for i := range r.Phases {
-		if p := &r.Phases[i]; min(p.Wall, p.User, p.System, p.Blocked, p.RunDelay) < 0 {
-			return p.Name, true
-		}
+// wrongStacks names a phase whose stacks are not all of its samples.
+func wrongStacks(r *Run) string {
+	if r.Profile == nil {
+		return ""
 	}
-	return negativeWait(r.Blocked)
-}
-
-// wrongCounts says what of a profile or trace cannot be: a count below zero, or stacks
-// that are not all the samples of their phase.
-func wrongCounts(r *Run) string {
-	if r.Profile != nil {
-		if r.Profile.Lost < 0 {
-			return "its profile lost less than no sample"
-		}
-		for _, p := range r.Profile.Phases {
-			left := p.Samples
-			for _, s := range p.Stacks {
-				if s.Samples < 0 || s.Samples > left {
-					return fmt.Sprintf("the stacks of the phase %s are not those of its samples", plain(p.Phase))
-				}
-				left -= s.Samples
-			}
-		}
-	}
-	if r.Trace != nil {
-		for _, p := range r.Trace.Phases {
-			for _, f := range p.Functions {
-				if min(f.Calls, f.Missed, f.Wall, f.Max) < 0 {
-					return fmt.Sprintf("the trace of %s has a figure below zero", plain(f.Function))
-				}
+	for _, p := range r.Profile.Phases {
+		left := p.Samples
+		for _, s := range p.Stacks {
+			if left -= s.Samples; left < 0 {
+				return fmt.Sprintf("the stacks of the phase %s are not those of its samples", plain(p.Phase))
 			}
 		}
 	}

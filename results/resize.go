@@ -1,5 +1,7 @@
 package results
 
+import "math"
+
 // A Resize is what the command resize saw of rebalancing in one run: the costs of
 // single operations, and which tnodes they changed. Times of operations are wall
 // times in ns without the time they were Blocked in, which is apart.
@@ -88,7 +90,11 @@ type ResizeTransition struct {
 func (t *ResizeTransition) Work() int64 {
 	work := t.Kinds["suffix"]
 	for bits, n := range t.Before {
-		work += max(n-t.After[bits], t.After[bits]-n) << bits
+		changed := max(n-t.After[bits], t.After[bits]-n)
+		if changed > math.MaxInt64>>bits {
+			return math.MaxInt64
+		}
+		work = plus(work, changed<<bits)
 	}
 	return work
 }

@@ -148,7 +148,7 @@ func (v rebalancing) sum() Summary {
 		sum := 0.0
 		for i := range a.Transitions {
 			if t := b.transition(a.Transitions[i].key()); t != nil {
-				sum += float64(a.Transitions[i].Ops * (a.Transitions[i].P50 - t.P50))
+				sum += float64(a.Transitions[i].Ops) * float64(a.Transitions[i].P50-t.P50)
 			}
 		}
 		sums.add(p.loaded.Boot, sum)

@@ -47,7 +47,7 @@ type Run struct {
 // Sample reports whether the run's times may enter a summary or a comparison. Those
 // of a run that was watched from within are not: it was made beside others that were
 // not, and they tell the times.
-func (r *Run) Sample() bool { return r.Verified && !r.Partial && !r.Instrumented() }
+func (r *Run) Sample() bool { return r.Held() && !r.Partial && !r.Instrumented() }
 
 // Instrumented reports whether the run was profiled or traced.
 func (r *Run) Instrumented() bool { return r.Profile != nil || r.Trace != nil || r.Blocked != nil }
@@ -96,8 +96,8 @@ type Phase struct {
 // kernel then had.
 type Check struct {
 	Name string `json:"name"` // e.g. "IPv4 addresses before delete"
-	Want int64  `json:"want"`
-	Got  int64  `json:"got"`
+	Want int64  `json:"want" sign:"any"`
+	Got  int64  `json:"got" sign:"any"`
 }
 
 // OK reports whether the check held.
@@ -122,13 +122,13 @@ type Environment struct {
 	CPUs           int      `json:"cpus"`            // online
 	Virtualisation string   `json:"virtualisation"`  // "none", "kvm", "tcg", "uml", ...
 	ClockSource    string   `json:"clock_source"`
-	Governor       string   `json:"governor"`            // cpufreq policy of CPU 0
-	FibSyncMem     int64    `json:"fib_sync_mem"`        // bytes; -1 where it cannot be read
-	Debug          []string `json:"debug"`               // debug options in force, e.g. "KASAN"; nil unknown
-	LinkKind       string   `json:"link_kind,omitempty"` // kind the run's interfaces were of
-	LinkAuto       bool     `json:"link_auto,omitempty"` // true: --link-kind auto chose it
-	Rootless       bool     `json:"rootless"`            // ran in a user namespace of its own
-	Fibchurn       string   `json:"fibchurn"`            // version of this program
+	Governor       string   `json:"governor"`                // cpufreq policy of CPU 0
+	FibSyncMem     int64    `json:"fib_sync_mem" sign:"any"` // bytes; -1 where it cannot be read
+	Debug          []string `json:"debug"`                   // debug options in force, e.g. "KASAN"; nil unknown
+	LinkKind       string   `json:"link_kind,omitempty"`     // kind the run's interfaces were of
+	LinkAuto       bool     `json:"link_auto,omitempty"`     // true: --link-kind auto chose it
+	Rootless       bool     `json:"rootless"`                // ran in a user namespace of its own
+	Fibchurn       string   `json:"fibchurn"`                // version of this program
 }
 
 // A TrieChange holds the route tables' shapes around the last timed phase:

@@ -153,8 +153,7 @@ func userShare(runs []Run, phase string) float64 {
 	var user, cpu int64
 	for i := range runs {
 		if p := runs[i].Phase(phase); p != nil {
-			user += p.User
-			cpu += p.User + p.System
+			user, cpu = plus(user, p.User), plus(cpu, p.User, p.System)
 		}
 	}
 	if cpu < knowableCPU {

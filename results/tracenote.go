@@ -49,7 +49,7 @@ func elsewhereText(runs []Run, phase string) string {
 					at = len(all)
 					all = append(all, calls{function: f.Function})
 				}
-				all[at].n += f.Elsewhere
+				all[at].n = plus(all[at].n, f.Elsewhere)
 			}
 		}
 	}

@@ -70,7 +70,7 @@ func tracedFunctions(runs []Run, phase string) []string {
 				if !slices.Contains(names, f.Function) {
 					names = append(names, f.Function)
 				}
-				wall[f.Function] += f.Wall
+				wall[f.Function] = plus(wall[f.Function], f.Wall)
 			}
 		}
 	}

@@ -13,8 +13,8 @@ const warnOverhead = 0.03
 
 // profiled and traced report whether the run's profile or trace may be shown: as of
 // a sample, all its checks held.
-func (r *Run) profiled() bool { return r.Profile != nil && r.Verified && !r.Partial }
-func (r *Run) traced() bool   { return r.Trace != nil && r.Verified && !r.Partial }
+func (r *Run) profiled() bool { return r.Profile != nil && r.Held() && !r.Partial }
+func (r *Run) traced() bool   { return r.Trace != nil && r.Held() && !r.Partial }
 
 // A watchedCell is a cell's runs that were watched from within, and beside them
 // those that were not, which tell the times.

@@ -71,11 +71,13 @@ func (p *program) compareFiles(c *cli.Context) error {
 }
 
 // conclude compares groups and prints what came of it. A regression above the limit
-// is its error, and so is a limit that nothing could have been above.
+// is its error, and so is a limit that was not held to all that base has.
 func (p *program) conclude(groups []results.Group, opts results.CompareOptions, warnings []results.Warning, json bool, color string) error {
 	comparison, err := results.Compare(groups, opts)
 	var incomparable *results.IncomparableError
 	switch {
+	case errors.As(err, &incomparable) && incomparable.Failed && opts.FailAbove != nil:
+		return fmt.Errorf("--fail-above: %w", err)
 	case errors.As(err, &incomparable):
 		return usageErrorf("%v%s", err, forceHint(incomparable))
 	case err != nil:
@@ -85,18 +87,34 @@ func (p *program) conclude(groups []results.Group, opts results.CompareOptions, 
 	if err := p.writeComparison(comparison, json, color); err != nil {
 		return err
 	}
-	if err := comparison.Blind(); err != nil {
-		return fmt.Errorf("--fail-above: %w", err)
+	return limitError(comparison)
+}
+
+// limitError says why the limit is not kept, or could not be held to something, in one
+// line.
+func limitError(c results.Comparison) error {
+	regression, blind, unheld := regressionError(c), c.Blind(), c.Unheld()
+	switch {
+	case regression != nil && unheld != nil:
+		return fmt.Errorf("%w; besides, %w", regression, unheld)
+	case regression != nil:
+		return regression
+	case blind != nil && unheld != nil:
+		return fmt.Errorf("--fail-above: %w; besides, %w", blind, unheld)
+	case blind != nil:
+		return fmt.Errorf("--fail-above: %w", blind)
+	case unheld != nil:
+		return fmt.Errorf("--fail-above: %w", unheld)
 	}
-	return regressionError(comparison)
+	return nil
 }
 
 func (p *program) writeComparison(c results.Comparison, json bool, color string) error {
 	if !json {
 		return results.WriteComparison(p.stdout, c, results.TextOptions{Color: colored(color, p.stdout), Width: width(p.stdout)})
 	}
-	for _, w := range c.Warnings {
-		fmt.Fprintf(p.stderr, "fibchurn: warning: %s\n", harmless(w.Text))
+	for _, line := range results.WarningLines(c.Warnings) {
+		fmt.Fprintf(p.stderr, "fibchurn: %s\n", harmless(line))
 	}
 	return results.EncodeComparison(p.stdout, c)
 }

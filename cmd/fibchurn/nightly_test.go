@@ -85,6 +85,7 @@ func TestNightlyVerdicts(t *testing.T) {
 	}{
 		{"0", "", exitOK, "nightly: no regression above 7%"},
 		{"1", "fibchurn: regression: addrs delete wall: +11.3 %, above 7 %", exitFailed, "nightly: regression, addrs delete wall: +11.3 %, above 7 %; runs in"},
+		{"1", "fibchurn: --fail-above: 1 cell of base has nothing to compare with in new (new): addrs", exitFailed, "nightly: failed, 1 cell of base has nothing to compare with in new (new): addrs; runs in"},
 		{"1", "fibchurn: kernel new panicked", exitFailed, "nightly: failed, exit 1; runs in"},
 		{"1", "fibchurn: 1 of 16 boots failed (new 1 of 8)", exitFailed, "nightly: failed, exit 1; 1 of 16 boots failed (new 1 of 8); runs in"},
 		{"1", "fibchurn: regression: addrs delete wall: +11.3 %, above 7 %\nfibchurn: 1 of 16 boots failed (new 1 of 8)", exitFailed,

@@ -15,7 +15,7 @@ import (
 
 func profiledRun() *results.Run {
 	return &results.Run{
-		Schema: results.Schema, Command: "routes", Cell: "1000", Run: 1, Verified: true,
+		Schema: results.Schema, Command: "routes", Cell: "1000", Run: 1, Spec: []byte("{}"), Verified: true,
 		Profile: &results.Profile{Event: "cpu-clock", Hz: 997, Scope: "thread", Phases: []results.PhaseProfile{
 			{Phase: "delete", Samples: 3, Stacks: []results.Stack{{Frames: "main.main_[u];resize", Samples: 2}, {Frames: "main.main_[u]", Samples: 1}}},
 		}},

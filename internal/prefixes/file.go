@@ -168,6 +168,14 @@ func (c *collector) parse(content *bufio.Reader, head []byte) error {
 		c.content.Format = FormatRouteSave
 		return c.readRouteSave(content, order)
 	}
+	if err := foreign(head); err != nil {
+		return err
+	}
+	marked := bytes.HasPrefix(head, []byte(byteOrderMark))
+	if marked {
+		content.Discard(len(byteOrderMark)) // it has been peeked at
+		head = head[len(byteOrderMark):]
+	}
 	text := bytes.TrimLeft(head, " \t\r\n")
 	switch {
 	case compressionOf(head) != "":
@@ -177,7 +185,12 @@ func (c *collector) parse(content *bufio.Reader, head []byte) error {
 		return c.readMRT(content)
 	case len(text) > 0 && (text[0] == '[' || text[0] == '{'):
 		c.content.Format = FormatRouteJSON
-		return c.readJSON(content)
+		err := c.readJSON(content)
+		var at *FileError
+		if marked && errors.As(err, &at) {
+			at.Offset += int64(len(byteOrderMark))
+		}
+		return err
 	}
 	c.content.Format = FormatList
 	return c.readText(content)

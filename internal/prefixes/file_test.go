@@ -62,6 +62,24 @@ func TestReadFile(t *testing.T) {
 	}
 }
 
+// A byte-order mark is no part of the first prefix, nor of what the format is told by.
+func TestReadFileByteOrderMark(t *testing.T) {
+	for content, format := range map[string]string{"10.0.0.0/8\n192.0.2.0/24\n": FormatList, `[{"dst":"10.0.0.0/8"},{"dst":"192.0.2.0/24"}]`: FormatRouteJSON} {
+		path := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(path, []byte(byteOrderMark+content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadFile(path, IPv4)
+		if err != nil {
+			t.Errorf("%v", err)
+			continue
+		}
+		if text(got.Set) != "10.0.0.0/8 192.0.2.0/24" || got.Format != format {
+			t.Errorf("prefixes %s, format %s", text(got.Set), got.Format)
+		}
+	}
+}
+
 // Dumps of two routing daemons, first and last prefix.
 func TestReadFileMRT(t *testing.T) {
 	for _, c := range []struct {
@@ -128,6 +146,15 @@ func TestReadFileErrors(t *testing.T) {
 		{"gzip header only", "\x1f\x8b\x08", IPv4, ": at byte 0 of the decompressed content: the file is cut off"},
 		{"gzip twice", packed(packed(list)), IPv4, ": is compressed twice"},
 		{"gzip with line", packed("10.0.0.0/8\nx\n"), IPv4, `:2: "x"`},
+		{"xz", "\xfd7zXZ\x00\x00\x04", IPv4, ": is compressed with xz, which is not read; decompress it first"},
+		{"zstd", "\x28\xb5\x2f\xfd\x24\x0b", IPv4, ": is compressed with zstd, which is not read; decompress it first"},
+		{"xz in gzip", packed("\xfd7zXZ\x00\x00\x04"), IPv4, ": is compressed with xz, which is not read; decompress it first"},
+		{"lz4", "\x04\x22\x4d\x18\x64", IPv4, ": is compressed with lz4"},
+		{"zip", "PK\x03\x04\x14", IPv4, ": is compressed with zip"},
+		{"UTF-16", "\xff\xfe1\x000\x00", IPv4, ": is in UTF-16, which is not read; convert it to UTF-8 first"},
+		{"byte-order mark, then nothing", "\ufeff", IPv4, ": has no prefix"},
+		{"byte-order mark and a bad line", "\ufeff10.0.0.0/8\nx\n", IPv4, `:2: "x"`},
+		{"byte-order mark and JSON", "\ufeff" + `[{"dst":"10.0.0.1/8"}]`, IPv4, ": at byte 4: 10.0.0.1/8 has bits set"},
 		{"bzip2 damaged", "BZh91AY&SX" + strings.Repeat("x", 50), IPv4, ": at byte 0 of the decompressed content: bzip2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
