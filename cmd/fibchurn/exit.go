@@ -51,9 +51,12 @@ func exitCode(err error, stderr io.Writer) int {
 	var helpTopic cli.ExitCoder // the library's word for "help xyzzy"
 	var process *exec.ExitError // of a child: it is an ExitCoder, too
 	var unsupported *ns.UnsupportedError
+	var syncMem *syncMemError
 	switch {
 	case errors.Is(err, churn.ErrStopped):
 		return exitInterrupted
+	case errors.As(err, &syncMem):
+		return exitFailed
 	case errors.As(err, &usage), errors.As(err, &helpTopic) && !errors.As(err, &process):
 		return exitUsage
 	case errors.As(err, &unsupported):

@@ -24,8 +24,18 @@ func (h *syncMemHold) release() error {
 	if now, err := readSyncMem(); err == nil && now != h.record.Set && lasted == nil {
 		lasted = h.changed(now)
 	}
-	return errors.Join(lasted, h.restore())
+	if err := errors.Join(lasted, h.restore()); err != nil {
+		return &syncMemError{err}
+	}
+	return nil
 }
+
+// A syncMemError is a value that did not last or is not put back: a failure whatever
+// became of the session.
+type syncMemError struct{ err error }
+
+func (e *syncMemError) Error() string { return e.err.Error() }
+func (e *syncMemError) Unwrap() error { return e.err }
 
 // restore puts the value back.
 func (h *syncMemHold) restore() error {
