@@ -27,7 +27,8 @@ type watchdog struct {
 	cmd     *exec.Cmd
 	control *os.File            // to be closed: the watchdog puts the value back and ends
 	words   <-chan watchdogWord // closed when it has no more to say
-	ended   <-chan error        // of exec.Cmd.Wait
+	ended   chan struct{}       // closed; from then on status is there
+	status  error               // of exec.Cmd.Wait
 }
 
 // startWatchdog executes this program as a watchdog, in a session of its own, out
@@ -57,27 +58,29 @@ func startWatchdog(r syncMemRecord) (*watchdog, error) {
 		report.Close()
 		return nil, err
 	}
-	words, ended := make(chan watchdogWord, 8), make(chan error, 1) // it has less to say
+	words := make(chan watchdogWord, 8) // it has less to say
+	w := &watchdog{cmd: cmd, control: control, words: words, ended: make(chan struct{})}
 	go func() {
 		defer report.Close()
 		for from := json.NewDecoder(report); ; {
-			var w watchdogWord
-			if from.Decode(&w) != nil {
+			var word watchdogWord
+			if from.Decode(&word) != nil {
 				break
 			}
-			words <- w
+			words <- word
 		}
 		close(words)
-		ended <- cmd.Wait()
+		w.status = cmd.Wait()
+		close(w.ended)
 	}()
-	return &watchdog{cmd: cmd, control: control, words: words, ended: ended}, nil
+	return w, nil
 }
 
 // wait waits for the watchdog's end. In time is false where it has not ended.
 func (w *watchdog) wait(patience time.Duration) (status error, inTime bool) {
 	select {
-	case status = <-w.ended:
-		return status, true
+	case <-w.ended:
+		return w.status, true
 	case <-time.After(patience):
 		return nil, false
 	}
@@ -139,7 +142,8 @@ func (h *syncMemHold) ready(dog *watchdog) error {
 		case w, more := <-dog.words:
 			switch {
 			case !more:
-				return errors.New("the process that puts net.ipv4.fib_sync_mem back has ended before it had set it")
+				status, _ := dog.wait(killPatience)
+				return fmt.Errorf("the process that sets net.ipv4.fib_sync_mem %s before it had done so", describeEnd(status))
 			case w.Busy:
 				return noSyncMem("another fibchurn holds it", "wait until that has ended")
 			case w.Err != "":
