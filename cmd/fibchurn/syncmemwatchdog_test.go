@@ -101,7 +101,9 @@ func send(t *testing.T, pid int, s unix.Signal) {
 // the value from before and nothing left.
 func (h *held) ends(t *testing.T, code int, lines ...string) {
 	t.Helper()
-	waitAtMost(t, h.cmd, 15*time.Second)
+	if h.cmd.ProcessState == nil {
+		waitAtMost(t, h.cmd, 15*time.Second)
+	}
 	if got := h.cmd.ProcessState.ExitCode(); got != code {
 		t.Errorf("exit %d, want %d", got, code)
 	}
@@ -134,6 +136,38 @@ func TestSyncMemWatchdogKilled(t *testing.T) {
 		t.Errorf("the value is %d, want %d", got, h.value)
 	}
 	h.ends(t, exitOK, "was killed (signal 9, killed) during the session; the value stayed, and another took its place")
+}
+
+// At any moment of its beginning, either it had begun and is replaced or nothing is
+// measured; the message is whole.
+func TestSyncMemWatchdogKilledAtAnyMoment(t *testing.T) {
+	before := keptSyncMem(t)
+	value := strconv.Itoa(otherThan(before))
+	early := 0
+	for i := range 40 {
+		h := &held{before: before, cmd: exec.Command(binary(t), "flap", "--count", "100", "--duration", "200ms", "--runs", "1", "--warmup", "0", "-q", "--allow-host-sysctl", "--sync-mem", value)}
+		h.cmd.Stderr = &h.stderr
+		if err := h.cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		dog := h.watchdog(t)
+		time.Sleep(time.Duration(i%20) * time.Millisecond / 2)
+		_ = unix.Kill(dog, unix.SIGKILL) // it may have been a child that the runtime tries pidfds with
+		waitAtMost(t, h.cmd, 15*time.Second)
+		code, said := h.cmd.ProcessState.ExitCode(), h.stderr.String()
+		switch {
+		case code == exitFailed && said == "fibchurn: the process that sets net.ipv4.fib_sync_mem was killed (signal 9, killed) before it had done so\n":
+			early++
+		case code == exitOK && strings.HasSuffix(said, "; the value stayed, and another took its place\n"):
+		case code == exitOK && said == "":
+		default:
+			t.Errorf("exit %d, stderr %q", code, said)
+		}
+		h.ends(t, code)
+	}
+	if early == 0 {
+		t.Error("none was killed before it was ready")
+	}
 }
 
 func TestSyncMemWatchdogThenParentKilled(t *testing.T) {
