@@ -188,19 +188,27 @@ func (h *syncMemHold) guard() {
 		}
 		h.dog.control.Close()
 		status, _ := h.dog.wait(killPatience)
-		death := describeEnd(status)
+		death := describeEnd(status) + " during the session"
 		dog, err := startWatchdog(h.record)
 		if err == nil {
 			err = h.ready(dog)
 		}
-		if err != nil {
-			if dog != nil {
-				dog.control.Close()
-				err = errors.Join(err, dog.kill())
-			}
-			h.lost = fmt.Errorf("the process that puts net.ipv4.fib_sync_mem back %s during the session, and none could take its place: %w", death, err)
+		if err == nil {
+			h.dog, h.deaths = dog, append(h.deaths, death+"; the value stayed, and another took its place")
+			continue
+		}
+		if dog != nil {
+			dog.control.Close()
+			err = errors.Join(err, dog.kill())
+		}
+		if now, readErr := readSyncMem(); readErr != nil || now != h.record.Set {
+			h.lost = fmt.Errorf("the process that puts net.ipv4.fib_sync_mem back %s, and none could take its place: %w", death, err)
 			return
 		}
-		h.dog, h.deaths = dog, append(h.deaths, death)
+		h.deaths = append(h.deaths, fmt.Sprintf("%s; the value stayed, and the next one failed: %v", death, err))
+		if dog == nil {
+			return // release finds the one before dead
+		}
+		h.dog = dog // whose end is the next to be seen
 	}
 }

@@ -18,7 +18,7 @@ func (h *syncMemHold) release() error {
 	close(h.releasing)
 	<-h.guarded
 	for _, death := range h.deaths {
-		h.say("the process that puts net.ipv4.fib_sync_mem back %s during the session; the value stayed, and another took its place", death)
+		h.say("the process that puts net.ipv4.fib_sync_mem back %s", death)
 	}
 	lasted := h.lost
 	if now, err := readSyncMem(); err == nil && now != h.record.Set && lasted == nil {
