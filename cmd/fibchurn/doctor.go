@@ -43,7 +43,7 @@ const namespaceProbesArgument = "--probe-namespaces"
 // capabilities are found as a measurement would find them: without root, namespaces
 // and links in a user namespace of its own, where that is allowed.
 func capabilities(ctx context.Context) []machine.Capability {
-	found := machine.Probe(ctx)
+	found := append(machine.Probe(ctx), leftSyncMem(syncMemRecordFile)...)
 	if mayUnshare() {
 		return append(found, linkKinds()...)
 	}

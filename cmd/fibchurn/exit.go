@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/exec"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -48,11 +49,15 @@ func exitCode(err error, stderr io.Writer) int {
 	fmt.Fprintln(stderr, "fibchurn:", harmless(strings.ReplaceAll(err.Error(), "\n", "; ")))
 	var usage *usageError
 	var helpTopic cli.ExitCoder // the library's word for "help xyzzy"
+	var process *exec.ExitError // of a child: it is an ExitCoder, too
 	var unsupported *ns.UnsupportedError
+	var syncMem *syncMemError
 	switch {
 	case errors.Is(err, churn.ErrStopped):
 		return exitInterrupted
-	case errors.As(err, &usage), errors.As(err, &helpTopic):
+	case errors.As(err, &syncMem):
+		return exitFailed
+	case errors.As(err, &usage), errors.As(err, &helpTopic) && !errors.As(err, &process):
 		return exitUsage
 	case errors.As(err, &unsupported):
 		return exitUnsupported

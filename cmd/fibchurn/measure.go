@@ -21,7 +21,7 @@ func (p *program) measure(m *measure, kind string, cells func(kind string) []chu
 	if err := checkOutput(m.output); err != nil {
 		return usageErrorf("--output: %v", err)
 	}
-	release, err := holdSyncMem(m.syncMem)
+	release, err := holdSyncMem(m.syncMem, p.stderr)
 	if err != nil {
 		return err
 	}

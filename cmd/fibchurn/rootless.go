@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -76,6 +77,9 @@ func (p *program) inUserNamespace() (again bool, err error) {
 	var status *exec.ExitError
 	if errors.As(err, &status) {
 		if wait := status.Sys().(syscall.WaitStatus); wait.Signaled() {
+			if !slices.Contains(endSignals(), os.Signal(wait.Signal())) { // those are passed on
+				fmt.Fprintln(p.stderr, "fibchurn: the process in the user namespace", describeEnd(err))
+			}
 			return true, childExit(128 + wait.Signal()) // as a shell has it
 		}
 		return true, childExit(status.ExitCode())

@@ -1,15 +1,8 @@
 package main
 
 import (
-	"bufio"
-	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"strconv"
-	"strings"
-	"syscall"
 
 	"github.com/urfave/cli/v2"
 
@@ -48,8 +41,10 @@ func syncMemOf(c *cli.Context) (int, error) {
 }
 
 // holdSyncMem sets fib_sync_mem until release is called or this process ends,
-// however it ends: a watchdog process sets it and puts it back.
-func holdSyncMem(bytes int) (release func() error, err error) {
+// however it ends: a watchdog process sets it and puts it back. What befalls the
+// watchdog is said on stderr; that the value did not last, or is not put back, is an
+// error of release.
+func holdSyncMem(bytes int, stderr io.Writer) (release func() error, err error) {
 	if bytes == 0 {
 		return func() error { return nil }, nil
 	}
@@ -59,74 +54,18 @@ func holdSyncMem(bytes int) (release func() error, err error) {
 	if _, err := os.Stat(syncMemFile); err != nil {
 		return nil, noSyncMem(err.Error(), "use Linux 5.1 or later, and run in the initial network namespace")
 	}
-	dog, err := startWatchdog(bytes)
-	if err != nil {
-		return nil, fmt.Errorf("start the process that puts net.ipv4.fib_sync_mem back: %w", err)
+	h := &syncMemHold{
+		record:    syncMemRecord{Boot: machine.Boot(), PID: os.Getpid(), Set: bytes},
+		stderr:    stderr,
+		releasing: make(chan struct{}), guarded: make(chan struct{}),
 	}
-	if err := dog.ready(); err != nil {
-		_ = dog.release() // it has changed nothing
+	if err := h.begin(); err != nil {
 		return nil, err
 	}
-	return dog.release, nil
+	go h.guard()
+	return h.release, nil
 }
 
 func noSyncMem(why, help string) error {
 	return &ns.UnsupportedError{What: "--sync-mem: net.ipv4.fib_sync_mem", Why: why, Help: help}
-}
-
-// A watchdog is the process that holds fib_sync_mem, as its parent sees it.
-type watchdog struct {
-	cmd     *exec.Cmd
-	control *os.File // to be closed: the watchdog puts the value back and ends
-	report  *bufio.Reader
-}
-
-// startWatchdog executes this program as a watchdog, in a session of its own, out
-// of reach of the terminal's signals.
-func startWatchdog(bytes int) (*watchdog, error) {
-	controlled, control, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer controlled.Close()
-	report, reporter, err := os.Pipe()
-	if err != nil {
-		control.Close()
-		return nil, err
-	}
-	defer reporter.Close()
-	cmd := exec.Command("/proc/self/exe", watchdogArgument, strconv.Itoa(bytes))
-	cmd.Dir, cmd.Env = "/", []string{}
-	cmd.ExtraFiles = []*os.File{controlled, reporter} // descriptors 3 and 4
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
-		control.Close()
-		report.Close()
-		return nil, err
-	}
-	return &watchdog{cmd: cmd, control: control, report: bufio.NewReader(report)}, nil
-}
-
-// ready waits until the value is set.
-func (w *watchdog) ready() error {
-	line, err := w.report.ReadString('\n')
-	switch line = strings.TrimSpace(line); {
-	case line == watchdogReady:
-		return nil
-	case line == watchdogBusy:
-		return noSyncMem("another fibchurn holds it", "wait until that has ended")
-	case line != "":
-		return errors.New(line)
-	}
-	return fmt.Errorf("the process that puts net.ipv4.fib_sync_mem back has ended: %w", err)
-}
-
-// release has the value put back and waits for that.
-func (w *watchdog) release() error {
-	w.control.Close()
-	text, _ := io.ReadAll(w.report)
-	if err := w.cmd.Wait(); err != nil {
-		return fmt.Errorf("put net.ipv4.fib_sync_mem back: %s (%w)", strings.TrimSpace(string(text)), err)
-	}
-	return nil
 }

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fibchurn/internal/machine"
 	"fibchurn/internal/netnstest"
 )
 
@@ -191,8 +192,10 @@ func TestSyncMemLeavesOthersValues(t *testing.T) {
 	}()
 	control, end := io.Pipe()
 	done := make(chan error)
-	var report bytes.Buffer
-	go func() { done <- keepSyncMem(strconv.Itoa(mine), control, &report) }()
+	file := filepath.Join(t.TempDir(), "record")
+	go func() {
+		done <- keepSyncMem(syncMemRecord{Boot: machine.Boot(), Set: mine}, file, control, func(watchdogWord) {})
+	}()
 	waitForSyncMem(t, mine)
 	if err := os.WriteFile(syncMemFile, []byte(strconv.Itoa(theirs)), 0); err != nil {
 		t.Fatal(err)
@@ -209,9 +212,14 @@ func TestSyncMemLeavesOthersValues(t *testing.T) {
 // What the kernel refuses is an error and changes nothing.
 func TestSyncMemRefused(t *testing.T) {
 	before := syncMem(t)
-	var report bytes.Buffer
-	if err := keepSyncMem("1", strings.NewReader(""), &report); err == nil || report.Len() > 0 || syncMem(t) != before {
-		t.Errorf("error %v, report %q, value %d", err, &report, syncMem(t))
+	file := filepath.Join(t.TempDir(), "record")
+	var last watchdogWord
+	err := keepSyncMem(syncMemRecord{Boot: machine.Boot(), Set: 1}, file, strings.NewReader(""), func(w watchdogWord) { last = w })
+	if err == nil || last != (watchdogWord{Before: before}) || syncMem(t) != before {
+		t.Errorf("error %v, last word %v, value %d", err, last, syncMem(t))
+	}
+	if _, err := os.Lstat(file); !os.IsNotExist(err) {
+		t.Errorf("a record is left: %v", err)
 	}
 }
 

@@ -1,27 +1,32 @@
 package main
 
 import (
-	"bytes"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/signal"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// watchdogArgument makes this program a watchdog of fib_sync_mem. It is no flag:
-// main sees to it before the command line is read.
+// watchdogArgument makes this program a watchdog of fib_sync_mem; a syncMemRecord
+// follows. It is no flag: main sees to it before the command line is read.
 const watchdogArgument = "--watch-fib-sync-mem"
 
-// The words of a watchdog to its parent. Any other line is an error.
-const (
-	watchdogReady = "ready"
-	watchdogBusy  = "busy"
-)
+// A watchdogWord is what a watchdog tells its parent, one JSON object a word.
+type watchdogWord struct {
+	Earlier    *syncMemRecord `json:"earlier,omitempty"`    // a killed fibchurn had left it so; it was put back
+	Before     int            `json:"before,omitempty"`     // the value that is about to be changed
+	Unrecorded string         `json:"unrecorded,omitempty"` // why there is no record of that
+	Ready      bool           `json:"ready,omitempty"`      // the value is set
+	Busy       bool           `json:"busy,omitempty"`       // another has the lock
+	Theirs     int            `json:"theirs,omitempty"`     // what someone else has set since; it stays
+	Err        string         `json:"error,omitempty"`
+}
 
 const syncMemFile = "/proc/sys/net/ipv4/fib_sync_mem"
 
@@ -37,46 +42,74 @@ const lockPatience = 2 * time.Second
 // watchSyncMem is a watchdog's life: it sets fib_sync_mem, reports to descriptor 4,
 // waits for the end of its parent or of the pipe at descriptor 3, and puts the value
 // back. No signal but SIGKILL ends it before. It returns the exit code.
-func watchSyncMem(value string) int {
+func watchSyncMem(argument string) int {
 	signal.Ignore()
 	control, report := os.NewFile(3, "control"), os.NewFile(4, "report")
-	if control == nil || report == nil {
+	var record syncMemRecord
+	if err := json.Unmarshal([]byte(argument), &record); err != nil || control == nil || report == nil {
 		return exitUsage
 	}
+	words := json.NewEncoder(report)
+	say := func(w watchdogWord) { _ = words.Encode(w) } // to a parent that may have ended
 	// Where memory runs out the kernel should choose another process.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("-1000"), 0)
 	lock, err := lockSyncMem()
 	if errors.Is(err, unix.EADDRINUSE) {
-		fmt.Fprintln(report, watchdogBusy)
+		say(watchdogWord{Busy: true})
 		return exitFailed
 	}
 	if err == nil {
 		defer lock.Close()
-		err = keepSyncMem(value, control, report)
+		err = keepSyncMem(record, syncMemRecordFile, control, say)
 	}
 	if err != nil {
-		fmt.Fprintln(report, err)
+		say(watchdogWord{Err: err.Error()})
 		return exitFailed
 	}
 	return exitOK
 }
 
-// keepSyncMem sets the value until the end of control.
-func keepSyncMem(value string, control io.Reader, report io.Writer) error {
-	before, err := os.ReadFile(syncMemFile)
+// keepSyncMem sets the value until the end of control. A record with the value before
+// is of a watchdog that was killed: the value is set already.
+func keepSyncMem(r syncMemRecord, file string, control io.Reader, say func(watchdogWord)) error {
+	if r.Before == 0 {
+		earlier, err := clearSyncMemRecord(file)
+		if err != nil {
+			return err
+		}
+		if earlier != nil {
+			say(watchdogWord{Earlier: earlier})
+		}
+		if r.Before, err = readSyncMem(); err != nil {
+			return err
+		}
+		say(watchdogWord{Before: r.Before})
+		if err := r.write(file); err != nil {
+			say(watchdogWord{Unrecorded: err.Error()})
+		}
+		if err := writeSyncMem(r.Set); err != nil {
+			return errors.Join(err, r.drop(file))
+		}
+	} else if now, err := readSyncMem(); err != nil || now != r.Set {
+		say(watchdogWord{Theirs: now})
+		return err
+	}
+	say(watchdogWord{Ready: true})
+	_, _ = io.Copy(io.Discard, control)
+	return r.putBack(file)
+}
+
+// putBack sets the value from before, if the record's is found, and drops the record.
+// What else is found is someone else's, and stays.
+func (r syncMemRecord) putBack(file string) error {
+	found, err := readSyncMem()
+	if err == nil && found == r.Set {
+		err = writeSyncMem(r.Before)
+	}
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(syncMemFile, []byte(value), 0); err != nil {
-		return err
-	}
-	fmt.Fprintln(report, watchdogReady)
-	_, _ = io.Copy(io.Discard, control)
-	now, err := os.ReadFile(syncMemFile)
-	if err == nil && string(bytes.TrimSpace(now)) != value {
-		return nil // someone else has set it since: it is theirs
-	}
-	return os.WriteFile(syncMemFile, before, 0)
+	return r.drop(file)
 }
 
 // lockSyncMem binds the lock.
@@ -87,4 +120,10 @@ func lockSyncMem() (lock net.Listener, err error) {
 			return lock, err
 		}
 	}
+}
+
+// syncMemLocked reports whether a process has the lock, without touching it.
+func syncMemLocked() bool {
+	sockets, err := os.ReadFile("/proc/net/unix")
+	return err == nil && strings.Contains(string(sockets), " "+syncMemLock+"\n")
 }
