@@ -80,6 +80,7 @@ func (p *program) app() *cli.App {
 		Before:                 func(c *cli.Context) error { return noEmptyValue(c, c.App.Flags) },
 	}
 	for _, command := range app.Commands {
+		keepSpaces(command.Flags)
 		command.Before = func(c *cli.Context) error { return noEmptyValue(c, command.Flags) }
 	}
 	usage.SetHelp(app, valueOf)

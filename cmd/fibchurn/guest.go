@@ -29,11 +29,7 @@ func (p *program) bootAll(s *vmSession) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if closeErr := out.close(); err == nil {
-			err = closeErr
-		}
-	}()
+	defer func() { err = errors.Join(err, out.close()) }()
 	console, err := s.openConsole()
 	if err != nil {
 		return err
@@ -74,7 +70,7 @@ func (p *program) bootOne(s *vmSession, k vm.Kernel, title string, console *os.F
 	m.Stdout, m.Stderr = &harmlessWriter{p.stdout}, &said{to: p.stderr, label: k.Label, before: s.said}
 	if console != nil {
 		m.Console = console
-		fmt.Fprintf(console, "fibchurn: %s\n", title)
+		fmt.Fprintf(console, consoleTitle+"%s\n", title)
 	}
 	outcome, err := vm.Boot(abort, k, m, s.guestArgs(), func(run *results.Run) error {
 		if err := out.emit(run); err != nil {

@@ -45,11 +45,7 @@ func (p *program) measure(m *measure, kind string, cells func(kind string) []chu
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if closeErr := out.close(); err == nil {
-			err = closeErr
-		}
-	}()
+	defer func() { err = errors.Join(err, out.close()) }()
 	if kind == ns.KindAuto && chosen != ns.Kinds()[0] && !m.quiet {
 		fmt.Fprintf(p.stderr, "fibchurn: this kernel makes no %s interfaces; using %s\n", ns.Kinds()[0], chosen)
 	}
@@ -106,6 +102,9 @@ func measuring[W linked](p *program, command *cli.Command, specs func(*cli.Conte
 	command.Action = func(c *cli.Context) error {
 		m, err := measureOf(c)
 		if err != nil {
+			return err
+		}
+		if err := p.keepApart(m.outputs(), inputs("--prefixes", c.String("prefixes"))); err != nil {
 			return err
 		}
 		cells, err := specs(c, m)
