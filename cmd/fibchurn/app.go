@@ -81,7 +81,12 @@ func (p *program) app() *cli.App {
 	}
 	for _, command := range app.Commands {
 		keepSpaces(command.Flags)
-		command.Before = func(c *cli.Context) error { return noEmptyValue(c, command.Flags) }
+		command.Before = func(c *cli.Context) error {
+			if err := noEmptyValue(c, command.Flags); err != nil {
+				return err
+			}
+			return noForeignFlags(c)
+		}
 	}
 	usage.SetHelp(app, valueOf)
 	return app

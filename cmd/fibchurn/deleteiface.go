@@ -38,6 +38,9 @@ func deleteIfaceSpecs(c *cli.Context, m *measure) ([]*churn.DeleteIfaceSpec, err
 	if len(loads) == 0 {
 		loads = []string{"addrs", "routes", "empty"}
 	}
+	if err := noLoadFlags(c, loads); err != nil {
+		return nil, err
+	}
 	var specs []*churn.DeleteIfaceSpec
 	for i, load := range loads {
 		if slices.Contains(loads[:i], load) {

@@ -82,6 +82,12 @@ func lookupSpecs(c *cli.Context, m *measure) ([]*churn.LookupSpec, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := noChurnFlags(c); err != nil {
+		return nil, err
+	}
+	if err := noProbeFlags(c, m); err != nil {
+		return nil, err
+	}
 	tables, err := lookupTables(c, base)
 	if err != nil {
 		return nil, err

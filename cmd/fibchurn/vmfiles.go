@@ -30,6 +30,11 @@ func (s *vmSession) checkRest(c *cli.Context) error {
 			}
 		}
 	}
+	for _, name := range []string{"sync-mem", "allow-host-sysctl"} {
+		if at(c, name).IsSet(name) {
+			return usageErrorf("--%s is for the command in the guest; give it after the --", name)
+		}
+	}
 	if err := checkConsole(s.console); err != nil {
 		return usageErrorf("--console: %v", err)
 	}
