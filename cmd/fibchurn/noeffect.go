@@ -100,7 +100,7 @@ func noLoadFlags(c *cli.Context, loads []string) error {
 		return slices.ContainsFunc(loads, func(load string) bool { return slices.Contains(some, load) })
 	}
 	if !has("addrs", "secondaries", "routes") {
-		return noEffect(c, "on interfaces that carry nothing", "subnets", "prefix-len", "setup")
+		return noEffect(c, "on interfaces that carry nothing", "prefix-len", "setup")
 	}
 	if !has("addrs", "secondaries") {
 		return noEffect(c, "on interfaces without addresses", "setup")

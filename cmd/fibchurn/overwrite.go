@@ -18,7 +18,8 @@ type namedFile struct {
 func inputs(role string, paths ...string) (found []namedFile) {
 	for _, path := range paths {
 		if path == "-" {
-			path = "/dev/stdin"
+			found = append(found, namedFile{"standard input", "/dev/stdin"})
+			continue
 		}
 		found = append(found, namedFile{role, path})
 	}
