@@ -47,6 +47,9 @@ func (p *program) bootAll(s *vmSession) (err error) {
 	if renderErr := out.render(err); err == nil {
 		err = renderErr
 	}
+	if vanished(err, func() bool { return stop.Err() != nil }) {
+		err = errors.Join(err, churn.ErrStopped)
+	}
 	if err != nil || len(s.kernels) < 2 || s.measure.format.Name != results.FormatText || len(out.runs) == 0 {
 		return err
 	}

@@ -73,6 +73,9 @@ func (p *program) measure(m *measure, kind string, cells func(kind string) []chu
 	if renderErr := out.render(err); err == nil {
 		err = renderErr
 	}
+	if vanished(err, func() bool { return stop.Err() != nil }) {
+		err = errors.Join(err, churn.ErrStopped)
+	}
 	return err
 }
 

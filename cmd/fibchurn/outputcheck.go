@@ -20,7 +20,10 @@ func checkOutput(path string) error {
 	}
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
-		return checkDirectory("create", created(path))
+		path = created(path)
+		if err := writable(filepath.Dir(path)); err != nil {
+			return fmt.Errorf("create %s: %w", path, err)
+		}
 	case err != nil:
 		return err
 	case info.IsDir():
@@ -33,30 +36,31 @@ func checkOutput(path string) error {
 	return nil
 }
 
-// checkReplaced is checkOutput of a file that is written aside and renamed: it is the
-// directory that must be writable, unless the path leads to no regular file.
+// checkReplaced is checkOutput of a file that is written aside and renamed, unless the
+// path leads to no regular file: one beside it is made, and removed.
 func checkReplaced(path string) error {
 	target, err := filepath.EvalSymlinks(path)
 	switch {
 	case path == "":
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return checkDirectory("create", created(path))
+		return tryBeside(created(path))
 	case err != nil:
 		return err
 	}
 	if info, err := os.Stat(target); err != nil || !info.Mode().IsRegular() {
 		return checkOutput(path)
 	}
-	return checkDirectory("replace", target)
+	return tryBeside(target)
 }
 
-// checkDirectory finds what would keep a file from being made by the name of path.
-func checkDirectory(doing, path string) error {
-	if err := writable(filepath.Dir(path)); err != nil {
-		return fmt.Errorf("%s %s: %w", doing, path, err)
+// tryBeside makes a file beside path and removes it.
+func tryBeside(path string) error {
+	aside, err := createAside(path)
+	if err != nil {
+		return err
 	}
-	return nil
+	return errors.Join(aside.Close(), os.Remove(aside.Name()))
 }
 
 // writable reports what keeps files from being made in a directory.

@@ -56,11 +56,7 @@ func openProfile(path string) (*profileFile, error) {
 	if info, err := os.Stat(target); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: is no regular file, which could be replaced", path)
 	}
-	aside, err := createAside(target)
-	if err != nil {
-		return nil, err
-	}
-	return &profileFile{path: target}, errors.Join(aside.Close(), os.Remove(aside.Name()))
+	return &profileFile{path: target}, tryBeside(target)
 }
 
 // createAside creates a file beside path. Its error names path, which is what was asked

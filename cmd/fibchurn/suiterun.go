@@ -45,8 +45,7 @@ func (p *program) executeSuite(s *suiteSession) (err error) {
 	if err == nil {
 		err = r.summary(out.text)
 	}
-	// A terminal that vanishes is a signal, and nothing can be written from then on.
-	if err != nil && len(r.signals) > 0 {
+	if vanished(err, func() bool { return len(r.signals) > 0 }) {
 		r.stopped = true
 	}
 	return errors.Join(err, r.lost, r.verdict())
@@ -107,7 +106,7 @@ func (r *suiteRun) lines() error {
 			r.lost = r.output.named()
 		}
 		switch {
-		case o.Verdict == results.Interrupted, o.Verdict == results.Failed && len(r.signals) > 0:
+		case o.Verdict == results.Interrupted:
 			r.stopped, ended = true, interrupted
 		case ended == "" && r.lost != nil: // the next line would begin another file
 			ended = "not started, because the file of --output has lost its name"
