@@ -43,6 +43,46 @@ func TestAppendRefusesDirectory(t *testing.T) {
 	}
 }
 
+// Runs that nobody finds by the file's name are not written without a word.
+func TestWriteSaysThatTheNameIsGone(t *testing.T) {
+	for what, test := range map[string]struct {
+		do   func(name string) error
+		want string
+	}{
+		"removed": {os.Remove, "was removed or replaced"},
+		"replaced": {func(name string) error {
+			return errors.Join(os.WriteFile(name+".new", nil, 0o644), os.Rename(name+".new", name))
+		}, "was removed or replaced"},
+		"renamed": {func(name string) error { return os.Rename(name, name+".1") }, "was renamed"},
+		"renamed, another": {func(name string) error {
+			return errors.Join(os.Rename(name, name+".1"), os.WriteFile(name, nil, 0o644))
+		}, "was renamed"},
+	} {
+		for _, late := range []bool{false, true} { // after the last run
+			name := filepath.Join(t.TempDir(), "runs.jsonl")
+			f, err := Append(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run := oneRun()
+			if err := f.Write(&run); err != nil {
+				t.Fatal(err)
+			}
+			if err := test.do(name); err != nil {
+				t.Fatal(err)
+			}
+			if !late {
+				if err := f.Write(&run); err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("%s: Write: %v", what, err)
+				}
+			}
+			if err := f.Close(); late && (err == nil || !strings.Contains(err.Error(), test.want)) || !late && err != nil {
+				t.Errorf("%s, late %v: Close: %v", what, late, err)
+			}
+		}
+	}
+}
+
 func TestAppendFollowsSymlink(t *testing.T) {
 	dir := t.TempDir()
 	target, link := filepath.Join(dir, "target"), filepath.Join(dir, "link")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -21,7 +22,7 @@ func (p *program) addrs() *cli.Command {
 			&cli.BoolFlag{Name: "promote", Usage: "the next secondary takes the place of a primary that is removed (promote_secondaries)"},
 			&cli.StringFlag{Name: "order", Value: "added", Usage: "order of removals: " + strings.Join(churn.Orders(), ", ")},
 			&cli.GenericFlag{Name: "batch", Value: numberOf(1), Usage: "requests of one call; operations are timed one by one with 1 only"},
-			&cli.IntFlag{Name: "prefix-len", Usage: "prefix length of the addresses (default: 24 and 64, or what one subnet for all needs)"},
+			wholeFlag("prefix-len", 0, math.MaxUint8, "prefix length of the addresses (default: 24 and 64, or what one subnet for all needs)"),
 			linkKindFlag(),
 		}, listenerFlags(), measureFlags()),
 	}, addrsSpecs)

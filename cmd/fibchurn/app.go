@@ -80,7 +80,13 @@ func (p *program) app() *cli.App {
 		Before:                 func(c *cli.Context) error { return noEmptyValue(c, c.App.Flags) },
 	}
 	for _, command := range app.Commands {
-		command.Before = func(c *cli.Context) error { return noEmptyValue(c, command.Flags) }
+		keepSpaces(command.Flags)
+		command.Before = func(c *cli.Context) error {
+			if err := noEmptyValue(c, command.Flags); err != nil {
+				return err
+			}
+			return noForeignFlags(c)
+		}
 	}
 	usage.SetHelp(app, valueOf)
 	return app

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ func (p *program) deleteIface() *cli.Command {
 			&cli.GenericFlag{Name: "subnets", Aliases: []string{"n"}, Value: numberOf(8192), Usage: "local subnets (or routes) on every interface, of each family"},
 			&cli.StringSliceFlag{Name: "as", Usage: "what the interface carries: " + strings.Join(churn.Loads(), ", ") + " (repeatable; default: addrs, routes, empty)"},
 			&cli.GenericFlag{Name: "ifaces", Value: numberOf(1), Usage: "interfaces, removed in one batch"},
-			&cli.IntFlag{Name: "prefix-len", Usage: "prefix length of the subnets (default: 24 and 64; what is needed for secondaries)"},
+			wholeFlag("prefix-len", 0, math.MaxUint8, "prefix length of the subnets (default: 24 and 64; what is needed for secondaries)"),
 			&cli.StringFlag{Name: "setup", Value: "auto", Usage: "add addresses before the link comes up (down) or after (up); auto: down, but up with IPv6"},
 			&cli.BoolFlag{Name: "down-first", Usage: "take the link down, as a phase of its own, before removing it"},
 			linkKindFlag(),
@@ -37,6 +38,9 @@ func deleteIfaceSpecs(c *cli.Context, m *measure) ([]*churn.DeleteIfaceSpec, err
 	loads := c.StringSlice("as")
 	if len(loads) == 0 {
 		loads = []string{"addrs", "routes", "empty"}
+	}
+	if err := noLoadFlags(c, loads); err != nil {
+		return nil, err
 	}
 	var specs []*churn.DeleteIfaceSpec
 	for i, load := range loads {

@@ -46,7 +46,7 @@ func exitCode(err error, stderr io.Writer) int {
 	if errors.As(err, &child) {
 		return int(child)
 	}
-	fmt.Fprintln(stderr, "fibchurn:", harmless(strings.ReplaceAll(err.Error(), "\n", "; ")))
+	fmt.Fprintln(stderr, "fibchurn:", shortened(harmless(strings.ReplaceAll(err.Error(), "\n", "; "))))
 	var usage *usageError
 	var helpTopic cli.ExitCoder // the library's word for "help xyzzy"
 	var process *exec.ExitError // of a child: it is an ExitCoder, too

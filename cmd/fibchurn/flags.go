@@ -17,7 +17,7 @@ func measureFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "6", Aliases: []string{"ipv6"}, Usage: "IPv6; with -4, both"},
 		&cli.GenericFlag{Name: "runs", Aliases: []string{"r"}, Value: numberOf(10), Usage: "measured runs of every cell"},
 		&cli.GenericFlag{Name: "warmup", Value: numberOf(1), Usage: "rounds before them that are not counted"},
-		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of the order of the runs"},
+		seedFlag(),
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "append one JSON line a run to `FILE`"},
 		&cli.BoolFlag{Name: "json", Aliases: []string{"j"}, Usage: "print the JSON lines: --format json"},
 		formatFlag(),
@@ -48,7 +48,7 @@ func measureOf(c *cli.Context) (*measure, error) {
 	m := &measure{
 		runs:   countOf(at(c, "runs"), "runs"),
 		warmup: countOf(at(c, "warmup"), "warmup"),
-		seed:   at(c, "seed").Uint64("seed"),
+		seed:   wholeOf(at(c, "seed"), "seed"),
 		output: at(c, "output").String("output"),
 		quiet:  at(c, "quiet").Bool("quiet"),
 		color:  at(c, "color").String("color"),

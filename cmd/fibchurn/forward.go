@@ -26,7 +26,7 @@ func (p *program) forward() *cli.Command {
 			"must have been forwarded, or dropped for a reason that the kernel counted.",
 		Flags: slices.Concat(forwardTableFlags(), []cli.Flag{
 			&cli.StringSliceFlag{Name: "path", Usage: "way of the packets: " + strings.Join(results.Paths(), ", ") + " (repeatable; default: all)"},
-			&cli.GenericFlag{Name: "flows", Value: numberOf(1 << 16), Usage: "different destinations, spread over the table"},
+			&cli.GenericFlag{Name: "flows", Value: numberOf(1 << 16), Usage: "different destinations, spread over the table; without the flag fewer where the table has fewer"},
 			&cli.StringFlag{Name: "under", Value: "none", Usage: "what goes on beside: " + strings.Join(churn.Unders(), ", ")},
 			&cli.StringFlag{Name: "churn-rate", Value: "max", Usage: "routes or subnets a second that come, go or change, or max"},
 			&cli.GenericFlag{Name: "churn-size", Value: numberOf(1024), Usage: "routes of --under add-delete, local subnets of --under delete-iface"},
@@ -64,6 +64,9 @@ func forwardSpecs(c *cli.Context, m *measure) ([]*churn.ForwardSpec, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := noChurnFlags(c); err != nil {
+		return nil, err
+	}
 	rate, err := rateOf(c, "churn-rate")
 	if err != nil {
 		return nil, err
@@ -94,11 +97,11 @@ func forwardSpecs(c *cli.Context, m *measure) ([]*churn.ForwardSpec, error) {
 				return nil, usageErrorf("%s", asRoutes(err))
 			}
 			if flows == nil {
-				if flows, err = drawFlows(s); err != nil {
+				if flows, err = drawFlows(s, c.IsSet("flows")); err != nil {
 					return nil, err
 				}
 			}
-			s.Flows = flows
+			s.Flows, s.FlowCount = flows, len(flows)
 			specs = append(specs, s)
 		}
 	}
@@ -164,8 +167,9 @@ func forwardName(path string, key [2]int, tables map[[2]int]churn.TableSpec) str
 	return path + " (" + strings.Join(parts, ", ") + ")"
 }
 
-// drawFlows draws different destinations from the prefixes of a cell's table.
-func drawFlows(s *churn.ForwardSpec) ([]netip.Addr, error) {
+// drawFlows draws different destinations from the prefixes of a cell's table: as many
+// as were asked for, or up to the default as many as there are.
+func drawFlows(s *churn.ForwardSpec, asked bool) ([]netip.Addr, error) {
 	covered, err := s.Covered()
 	if err != nil {
 		return nil, usageErrorf("%v", err)
@@ -192,5 +196,12 @@ func drawFlows(s *churn.ForwardSpec) ([]netip.Addr, error) {
 			}
 		}
 	}
-	return nil, usageErrorf("--flows %d: only %d different addresses were found in the table's %s", s.FlowCount, len(flows), counted(s.Count, "route"))
+	switch {
+	case len(flows) == 0:
+		return nil, usageErrorf("--flows %d: no address to send to was found in the table's %s", s.FlowCount, counted(s.Count, "route"))
+	case asked:
+		return nil, usageErrorf("--flows %d: only %d different addresses were found in the table's %s; --flows %d would do, or more --routes",
+			s.FlowCount, len(flows), counted(s.Count, "route"), len(flows))
+	}
+	return flows, nil
 }

@@ -24,7 +24,7 @@ func TestPacketsUsage(t *testing.T) {
 		{"forward --routes 20M", "the layout dense has at most"},
 		{"forward --layout flat", "--layout flat: must be one of"},
 		{"forward --layout dense --prefixes " + list, "exclude each other"},
-		{"forward --prefixes " + list + " --flows 5", "--flows 5: only 4 different addresses were found"},
+		{"forward --prefixes " + list + " --flows 5", "--flows 5: only 4 different addresses were found in the table's 1 route; --flows 4 would do"},
 		{"forward --path air", "--path air: must be full-stack, xdp-lookup, xdp-direct, redirect"},
 		{"forward --path redirect --path redirect", "--path redirect: given twice"},
 		{"forward --routes 1k --flows 0", "--flows 0: must be 1 to"},

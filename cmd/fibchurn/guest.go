@@ -30,11 +30,7 @@ func (p *program) bootAll(s *vmSession) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if closeErr := out.close(); err == nil {
-			err = closeErr
-		}
-	}()
+	defer func() { err = errors.Join(err, out.close()) }()
 	console, err := s.openConsole()
 	if err != nil {
 		return err
@@ -56,8 +52,11 @@ func (p *program) bootAll(s *vmSession) (err error) {
 	if renderErr := out.render(err); err == nil {
 		err = renderErr
 	}
+	if vanished(err, func() bool { return stop.Err() != nil }) {
+		err = errors.Join(err, churn.ErrStopped)
+	}
 	var failed *bootsError
-	if err != nil && !errors.As(err, &failed) {
+	if err != nil && (!errors.As(err, &failed) || errors.Is(err, churn.ErrStopped)) {
 		return err
 	}
 	if len(s.kernels) < 2 || s.measure.format.Name != results.FormatText || len(out.runs) == 0 {
@@ -78,7 +77,7 @@ func (p *program) bootOne(s *vmSession, k vm.Kernel, title string, console *os.F
 	m.Stdout, m.Stderr = &harmlessWriter{p.stdout}, &said{to: p.stderr, label: k.Label, before: s.said}
 	if console != nil {
 		m.Console = console
-		fmt.Fprintf(console, "fibchurn: %s\n", title)
+		fmt.Fprintf(console, consoleTitle+"%s\n", title)
 	}
 	var pace runsPace
 	ctx, cancel := pace.hurried(stop, abort)

@@ -26,6 +26,17 @@ func harmless(text string) string {
 	return b.String()
 }
 
+// shortened leaves out the middle of a line that nobody would read: an argument comes
+// back in an error, however long it is, and what is wrong with it stands behind it.
+func shortened(line string) string {
+	const begin, end = 500, 400 // bytes
+	if len(line) <= begin+end {
+		return line
+	}
+	head, tail := strings.ToValidUTF8(line[:begin], ""), strings.ToValidUTF8(line[len(line)-end:], "")
+	return head + " ... " + tail
+}
+
 func harmful(r rune) bool {
 	return r != '\t' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp))
 }

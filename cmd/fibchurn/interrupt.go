@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,6 +29,19 @@ func notifyEnd(c chan<- os.Signal) {
 	if signals := endSignals(); len(signals) > 0 { // of none, Notify takes all
 		signal.Notify(c, signals...)
 	}
+}
+
+// vanished reports whether err comes of a terminal that has gone: nothing can be written
+// there (EIO), which may show before ended tells of the signal (SIGHUP) that comes with it.
+func vanished(err error, ended func() bool) bool {
+	if !errors.Is(err, unix.EIO) {
+		return false
+	}
+	const patience = time.Second
+	for begun := time.Now(); !ended() && time.Since(begun) < patience; {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return ended()
 }
 
 // interrupts turns the first signal to end into the end of stop, and the second

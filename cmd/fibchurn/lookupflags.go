@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -53,16 +54,22 @@ func lookupProbeFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "direct", Usage: "have bpf ask the table itself, without the rules"},
 		&cli.GenericFlag{Name: "kernel-batch", Value: numberOf(d.KernelBatch), Usage: "lookups that bpf times together, besides single ones: a power of two; 1 for none"},
 		&cli.StringFlag{Name: "direction", Value: d.Direction, Usage: "output: as of a packet of this machine's own, or input: as of one that comes in"},
-		&cli.IntFlag{Name: "rp-filter", Value: d.RPFilter, DefaultText: "the kernel's default", Usage: "reverse path filter of input lookups: 0, 1 or 2"},
+		rpFilterFlag(),
 		&cli.StringFlag{Name: "iif", DefaultText: "fc1", Usage: "interface that input comes in by: fc0, which the routes go out of, or fc1"},
 		&cli.StringFlag{Name: "src", Usage: "source address", DefaultText: "none; of input 198.19.255.1 or 2001:2:0:ffff::1"},
 		&cli.StringFlag{Name: "dst", Usage: "look up this address, or addresses of this prefix, instead of --keys"},
-		&cli.UintFlag{Name: "mark", Usage: "firewall mark"},
-		&cli.UintFlag{Name: "tos", Usage: "type of service, 0 to 255"},
+		&cli.GenericFlag{Name: "mark", Value: &whole{most: math.MaxUint32, hex: true}, Usage: "firewall mark, in decimal or as 0xff"},
+		&cli.GenericFlag{Name: "tos", Value: &whole{most: math.MaxUint8, hex: true}, Usage: "type of service, 0 to 255 or 0xff"},
 		&cli.StringFlag{Name: "keys", Value: d.Keys, Usage: "addresses that are looked up: " + strings.Join(lookup.KeyKinds(), ", ")},
 		&cli.StringFlag{Name: "order", Value: d.Order, Usage: strings.Join(lookup.KeyOrders(), ", ") + ": which key is next depends on the last answer"},
 		&cli.GenericFlag{Name: "key-count", Value: numberOf(d.KeyCount), Usage: "different addresses"},
 	}
+}
+
+func rpFilterFlag() cli.Flag {
+	f := wholeFlag("rp-filter", 0, 2, "reverse path filter of input lookups: 0, 1 or 2")
+	f.DefaultText = "the kernel's default"
+	return f
 }
 
 // lookupSpecs turns the flags into one valid spec for each combination of what was
@@ -73,6 +80,12 @@ func lookupSpecs(c *cli.Context, m *measure) ([]*churn.LookupSpec, error) {
 	}
 	base, err := lookupBase(c, m)
 	if err != nil {
+		return nil, err
+	}
+	if err := noChurnFlags(c); err != nil {
+		return nil, err
+	}
+	if err := noProbeFlags(c, m); err != nil {
 		return nil, err
 	}
 	tables, err := lookupTables(c, base)

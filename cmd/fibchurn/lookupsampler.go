@@ -36,15 +36,12 @@ func samplerSpec(c *cli.Context, s *churn.LookupSpec, cell lookupCell) (*lookup.
 	if err != nil {
 		return nil, err
 	}
-	if c.Uint("tos") > 255 {
-		return nil, usageErrorf("--tos %d: must be 0 to 255", c.Uint("tos"))
-	}
-	if c.Uint("mark") > 1<<32-1 {
-		return nil, usageErrorf("--mark %d: must be less than 2^32", c.Uint("mark"))
-	}
 	l := lookup.DefaultSpec()
-	l.Probes, l.Family, l.Direction, l.RPFilter = probesOf(c), cell.family, c.String("direction"), c.Int("rp-filter")
-	l.Src, l.Dst, l.Mark, l.TOS = c.String("src"), c.String("dst"), uint32(c.Uint("mark")), uint8(c.Uint("tos"))
+	l.Probes, l.Family, l.Direction = probesOf(c), cell.family, c.String("direction")
+	l.Src, l.Dst, l.Mark, l.TOS = c.String("src"), c.String("dst"), uint32(wholeOf(c, "mark")), uint8(wholeOf(c, "tos"))
+	if c.IsSet("rp-filter") {
+		l.RPFilter = int(wholeOf(c, "rp-filter"))
+	}
 	l.FIBMatch, l.Direct = c.Bool("fibmatch"), cell.direct
 	l.Keys, l.Order, l.KeyCount, l.Seed = c.String("keys"), c.String("order"), countOf(c, "key-count"), s.Seed
 	l.Readers, l.Rate, l.KernelBatch = cell.readers, int64(rate), countOf(c, "kernel-batch")
@@ -53,9 +50,6 @@ func samplerSpec(c *cli.Context, s *churn.LookupSpec, cell lookupCell) (*lookup.
 	}
 	if s.Count == 0 && l.Dst == "" && l.Keys != lookup.Miss {
 		return nil, usageErrorf("--keys %s: the table of --routes 0 is empty; --keys miss or --dst would do", l.Keys)
-	}
-	if c.IsSet("rp-filter") && l.RPFilter < 0 {
-		return nil, usageErrorf("--rp-filter %d: must be 0, 1 or 2", l.RPFilter)
 	}
 	return &l, setLinks(c, s, &l)
 }

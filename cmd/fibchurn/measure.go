@@ -45,11 +45,7 @@ func (p *program) measure(m *measure, kind string, cells func(kind string) []chu
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if closeErr := out.close(); err == nil {
-			err = closeErr
-		}
-	}()
+	defer func() { err = errors.Join(err, out.close()) }()
 	if kind == ns.KindAuto && chosen != ns.Kinds()[0] && !m.quiet {
 		fmt.Fprintf(p.stderr, "fibchurn: this kernel makes no %s interfaces; using %s\n", ns.Kinds()[0], chosen)
 	}
@@ -76,6 +72,9 @@ func (p *program) measure(m *measure, kind string, cells func(kind string) []chu
 	bar.clear()
 	if renderErr := out.render(err); err == nil {
 		err = renderErr
+	}
+	if vanished(err, func() bool { return stop.Err() != nil }) {
+		err = errors.Join(err, churn.ErrStopped)
 	}
 	return err
 }
@@ -106,6 +105,9 @@ func measuring[W linked](p *program, command *cli.Command, specs func(*cli.Conte
 	command.Action = func(c *cli.Context) error {
 		m, err := measureOf(c)
 		if err != nil {
+			return err
+		}
+		if err := p.keepApart(m.outputs(), inputs("--prefixes", c.String("prefixes"))); err != nil {
 			return err
 		}
 		cells, err := specs(c, m)

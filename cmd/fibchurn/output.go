@@ -69,22 +69,23 @@ func withReader(path string, open func() error) error {
 	return open()
 }
 
-// emit takes one run.
+// emit takes one run. One that could not be written to the file is shown all the same.
 func (o *output) emit(run *results.Run) error {
+	var err error
 	if o.file != nil {
-		if err := o.file.Write(run); err != nil {
-			return fmt.Errorf("write results: %w", err)
+		if err = o.file.Write(run); err != nil {
+			err = fmt.Errorf("write results: %w", err)
 		}
 	}
 	o.profile.take(run)
 	switch {
 	case o.collect != nil:
-		return o.collect(run)
+		return errors.Join(err, o.collect(run))
 	case o.lines != nil:
-		return o.lines.Encode(run)
+		return errors.Join(err, o.lines.Encode(run))
 	}
 	o.runs = append(o.runs, *run)
-	return nil
+	return err
 }
 
 // render writes the profile, and prints what was measured, if anything was. ended is why
@@ -111,6 +112,14 @@ func (p *program) concluded(m *measure, err error) error {
 	}
 	opts := results.FormatOptions{Ended: err.Error(), Unsupported: cannotBeDone(err)}
 	return errors.Join(err, m.format.Write(p.stdout, nil, opts))
+}
+
+// named reports that the file has lost its name.
+func (o *output) named() error {
+	if o.file == nil {
+		return nil
+	}
+	return o.file.Named()
 }
 
 func (o *output) close() error {

@@ -57,11 +57,7 @@ func openProfile(path string) (*profileFile, error) {
 	if info, err := os.Stat(target); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: is no regular file, which could be replaced", path)
 	}
-	aside, err := createAside(target)
-	if err != nil {
-		return nil, err
-	}
-	return &profileFile{path: target}, errors.Join(aside.Close(), aside.remove())
+	return &profileFile{path: target}, tryBeside(target)
 }
 
 // take keeps a run that has a profile.

@@ -63,9 +63,22 @@ func (p *program) reportFiles(c *cli.Context) error {
 	case output == "-":
 		return usageErrorf("--output -: standard output is where the report goes without it; ./- is a file of that name")
 	}
+	if err := noHistogram(c, format); err != nil {
+		return err
+	}
 	profileOut, err := profileOutOf(c)
 	if err != nil {
 		return err
+	}
+	written := []namedFile{{"--output", output}, {"--profile-out", profileOut}}
+	if err := p.keepApart(written, inputs("input", files...)); err != nil {
+		return err
+	}
+	if err := checkReplaced(output); err != nil {
+		return usageErrorf("--output: %v", err)
+	}
+	if err := checkPlots(c.String("plots")); err != nil {
+		return usageErrorf("--plots: %v", err)
 	}
 	profile, err := openProfile(profileOut)
 	if err != nil {
@@ -85,7 +98,7 @@ func (p *program) reportFiles(c *cli.Context) error {
 		}
 	}
 	if dir := c.String("plots"); dir != "" {
-		if err := writePlots(dir, runs, page); err != nil {
+		if err := p.writePlots(dir, runs, page, append(inputs("input", files...), written...)); err != nil {
 			return err
 		}
 	}

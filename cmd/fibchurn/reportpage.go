@@ -80,12 +80,19 @@ func keyError(err error) error {
 	return err
 }
 
-// writePlots writes every chart of the page to two files. What else is in the directory
-// stays.
-func writePlots(dir string, runs []results.Run, opts report.Options) error {
+// writePlots writes every chart of the page to two files, none of which may be among
+// others. What else is in the directory stays.
+func (p *program) writePlots(dir string, runs []results.Run, opts report.Options, others []namedFile) error {
 	charts, err := report.Charts(runs, opts)
 	if err != nil {
 		return keyError(err)
+	}
+	for _, c := range charts {
+		for _, extension := range []string{".svg", ".png"} {
+			if err := p.keepApart([]namedFile{{"--plots", filepath.Join(dir, c.Name+extension)}}, others); err != nil {
+				return err
+			}
+		}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return usageErrorf("--plots: %v", err)

@@ -81,7 +81,7 @@ func TestReportPageErrors(t *testing.T) {
 		{"--format html --json " + runsFile, "--json and --format html"},
 		{"--format htm " + runsFile, "--format htm: must be one of"},
 		{"--format html --by colour " + runsFile, `no such key "colour"`},
-		{"--plots " + file + " --by colour " + runsFile, `no such key "colour"`},
+		{"--plots " + filepath.Join(filepath.Dir(file), "plots") + " --by colour " + runsFile, `no such key "colour"`},
 		{"--format html --by file -", "--by file: standard input"},
 		{"--by cell " + runsFile, "--by: only --format html and --plots"},
 		{"--plots " + file + " " + runsFile, "--plots"},

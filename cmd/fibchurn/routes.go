@@ -33,6 +33,11 @@ func routesSpecs(c *cli.Context, m *measure) ([]*churn.RoutesSpec, error) {
 	if err != nil {
 		return nil, err
 	}
+	if slices.Max(writers) == 1 && !c.IsSet("parallel") {
+		if err := noEffect(c, "without --parallel", "parallel-in"); err != nil {
+			return nil, err
+		}
+	}
 	listeners := listenersOf(c, m)
 	var specs []*churn.RoutesSpec
 	for _, t := range tables {

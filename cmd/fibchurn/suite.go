@@ -42,6 +42,9 @@ func (p *program) suiteAction(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("list") {
+		if err := noEffect(c, "with --list", "force", "ktap", "output", "json", "format", "allow-host-sysctl"); err != nil {
+			return err
+		}
 		return p.listSuites(names)
 	}
 	s, err := suiteSessionOf(c, names)
@@ -51,6 +54,9 @@ func (p *program) suiteAction(c *cli.Context) error {
 	if check, ok := p.stdout.(checkOnly); ok {
 		*check.files = append(*check.files, s.suite.files...)
 		return nil
+	}
+	if err := p.keepApart(s.measure.outputs(), inputs("the suite's file", s.suite.files...)); err != nil {
+		return err
 	}
 	if again, err := p.inUserNamespace(); again {
 		return err

@@ -151,11 +151,12 @@ func isControl(r rune) bool { return unicode.IsControl(r) && r != '\t' }
 // check checks the command of every line, and notes the files they read.
 func (s *suite) check() error {
 	for i, l := range s.lines {
-		may := func(c *cli.Context) error {
-			s.lines[i].host = at(c, "sync-mem").IsSet("sync-mem")
-			return mayBeInSuite(c)
+		s.lines[i].host = slices.ContainsFunc(l.args, isSyncMem)
+		args := l.args
+		if s.lines[i].host {
+			args = append([]string{allowHost}, args...)
 		}
-		chosen, files, err := checkCommand(append([]string{allowHost}, l.args...), may)
+		chosen, files, err := checkCommand(args, mayBeInSuite)
 		switch {
 		case cannotBeDone(err):
 			// That is known better, and said, when its turn comes.
@@ -167,6 +168,13 @@ func (s *suite) check() error {
 		s.files = append(s.files, files...)
 	}
 	return nil
+}
+
+// isSyncMem reports whether an argument is --sync-mem, in any way that a flag may be
+// written.
+func isSyncMem(arg string) bool {
+	flag, _, _ := strings.Cut(arg, "=")
+	return flag == "--sync-mem" || flag == "-sync-mem"
 }
 
 // mayBeInSuite refuses what makes no sense on a line of a suite.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,13 +18,18 @@ import (
 
 // executeSuite executes the lines one after the other, each as the command line that it
 // is, and says how they ended.
-func (p *program) executeSuite(s *suiteSession) error {
+func (p *program) executeSuite(s *suiteSession) (err error) {
 	out, err := p.open(s.measure) // each line appends by itself; what cannot be written is found here
 	if err != nil {
 		return err
 	}
-	defer out.close()
-	r := &suiteRun{program: p, session: s, stderr: p.stderr}
+	defer func() { err = errors.Join(err, out.close()) }()
+	r := &suiteRun{program: p, session: s, stderr: p.stderr, output: out}
+	// The command of a line deals with a signal by itself. This one keeps the process
+	// alive between two of them.
+	r.signals = make(chan os.Signal, 1)
+	notifyEnd(r.signals)
+	defer signal.Stop(r.signals)
 	if !isTerminal(p.stderr) { // a progress bar needs the terminal itself
 		r.stderr = &once{to: p.stderr, before: map[string]bool{}}
 	}
@@ -32,16 +38,17 @@ func (p *program) executeSuite(s *suiteSession) error {
 			return err
 		}
 	}
-	if err := r.lines(); err != nil {
-		return err
+	err = r.lines()
+	if err == nil {
+		err = r.rendered()
 	}
-	if err := r.rendered(); err != nil {
-		return err
+	if err == nil {
+		err = r.summary(out.text)
 	}
-	if err := r.summary(out.text); err != nil {
-		return err
+	if vanished(err, func() bool { return len(r.signals) > 0 }) {
+		r.stopped = true
 	}
-	return r.verdict()
+	return errors.Join(err, r.lost, r.verdict())
 }
 
 // A suiteRun is a suite under way.
@@ -52,7 +59,10 @@ type suiteRun struct {
 	stderr   io.Writer     // of the lines
 	outcomes []results.Outcome
 	runs     []results.Run // of all lines, where the suite renders them
-	stopped  bool          // by a signal
+	output   *output
+	signals  chan os.Signal // to end
+	stopped  bool           // by one
+	lost     error          // the runs are in a file that the name does not lead to
 }
 
 func (r *suiteRun) format() string { return r.session.measure.format.Name }
@@ -79,15 +89,10 @@ func (r *suiteRun) rendered() error {
 // lines executes all lines, and accounts for those that are not started. Its error is
 // that the outcome could not be written.
 func (r *suiteRun) lines() error {
-	// The command of a line deals with a signal by itself. This one keeps the process
-	// alive between two of them.
-	stop := make(chan os.Signal, 1)
-	notifyEnd(stop)
-	defer signal.Stop(stop)
 	const interrupted = "interrupted before it was started"
 	ended := "" // why nothing more is started
 	for i, l := range r.session.suite.lines {
-		if ended == "" && len(stop) > 0 {
+		if ended == "" && len(r.signals) > 0 {
 			r.stopped, ended = true, interrupted
 		}
 		o := results.Outcome{Name: strings.Join(l.args, " "), Line: l.number, Verdict: results.Skipped, Reason: ended}
@@ -98,10 +103,13 @@ func (r *suiteRun) lines() error {
 		default:
 			r.announce(i, l)
 			r.execute(l, &o)
+			r.lost = r.output.named()
 		}
 		switch {
 		case o.Verdict == results.Interrupted:
 			r.stopped, ended = true, interrupted
+		case ended == "" && r.lost != nil: // the next line would begin another file
+			ended = "not started, because the file of --output has lost its name"
 		case o.Verdict == results.Failed && !r.session.force:
 			ended = fmt.Sprintf("not started, because line %d failed; --force goes on", l.number)
 		}
@@ -171,7 +179,7 @@ func (r *suiteRun) arguments(l suiteLine) []string {
 	if m.quiet {
 		args = append(args, "--quiet")
 	}
-	if r.session.host {
+	if r.session.host && l.host {
 		args = append(args, allowHost)
 	}
 	return append(args, l.args...)

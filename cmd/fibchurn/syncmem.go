@@ -31,7 +31,7 @@ func syncMemOf(c *cli.Context) (int, error) {
 	bytes := countOf(set, "sync-mem")
 	switch {
 	case !set.IsSet("sync-mem"):
-		return 0, nil
+		return 0, noAllowance(c)
 	case bytes < minSyncMem || bytes > maxSyncMem:
 		return 0, usageErrorf("--sync-mem %d: the kernel takes %d to %d bytes", bytes, minSyncMem, maxSyncMem)
 	case !at(c, "allow-host-sysctl").Bool("allow-host-sysctl"):

@@ -39,7 +39,7 @@ func keptSyncMem(t *testing.T) int {
 // pids are those of the program under test but not of these.
 func pids(t *testing.T, but ...int) (found []int) {
 	t.Helper()
-	for _, exe := range processes(t) {
+	for _, exe := range processes(t, binary(t)) {
 		pid, err := strconv.Atoi(strings.Split(exe, "/")[2])
 		if err != nil {
 			t.Fatal(err)

@@ -63,11 +63,12 @@ func localSubnetsOf(c *cli.Context) (kind string, bits int, err error) {
 	if err := noArguments(c); err != nil {
 		return "", 0, err
 	}
-	if c.IsSet("prefix-len") && c.Int("prefix-len") == 0 {
+	bits = int(wholeOf(c, "prefix-len"))
+	if c.IsSet("prefix-len") && bits == 0 {
 		return "", 0, usageErrorf("--prefix-len 0: a subnet of everything is not local")
 	}
 	kind, err = linkKindOf(c)
-	return kind, c.Int("prefix-len"), err
+	return kind, bits, err
 }
 
 // tableSpecsOf turns the flags into one valid spec for each count, with its

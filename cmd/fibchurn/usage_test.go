@@ -46,7 +46,7 @@ func TestUsageErrors(t *testing.T) {
 		{"delete-iface --subnet 8192", "unknown flag -subnet"},
 		{"delete-iface --prefix-len 33", "--prefix-len 33: must be 8 to 32"},
 		{"delete-iface --prefix-len 0", "--prefix-len 0"},
-		{"delete-iface --prefix-len -1", "--prefix-len -1: must be 8 to 32"},
+		{"delete-iface --prefix-len -1", "for flag -prefix-len: must be a number"},
 		{"delete-iface --prefix-len x", "invalid value"},
 		{"delete-iface -6 --prefix-len 129", "must be 32 to 128 for IPv6"},
 		{"delete-iface -4 -6 --prefix-len 64", "must be 8 to 32 for IPv4"},

@@ -45,6 +45,9 @@ func (p *program) vm() *cli.Command {
 			if err != nil {
 				return err
 			}
+			if err := p.keepApart(s.outputs(), s.inputs()); err != nil {
+				return err
+			}
 			return p.concluded(s.measure, p.bootAll(s))
 		},
 	}
@@ -103,12 +106,10 @@ func vmSessionOf(c *cli.Context) (*vmSession, error) {
 	if err := s.identify(*c.Generic("kernel").(*texts)); err != nil {
 		return nil, err
 	}
-	for _, f := range compareFlags() {
-		if name := f.Names()[0]; len(s.kernels) < 2 && c.IsSet(name) {
-			return nil, usageErrorf("--%s: is of a comparison, which takes two kernels", name)
-		}
+	if err := s.configure(c); err != nil {
+		return nil, err
 	}
-	return s, s.configure(c)
+	return s, s.checkRest(c)
 }
 
 // identify looks at the images.

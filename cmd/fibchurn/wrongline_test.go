@@ -29,14 +29,21 @@ func wrongLines() (lines [][]string) {
 				add(name + "=perhaps")
 				continue
 			case *cli.GenericFlag:
+				if n, number := f.Value.(*whole); number {
+					for _, wrong := range []string{"x", "-1", "+1", "1.5", "1_0", "0x", "0x1_0", "0b1", "1k", " 8", "18446744073709551616"} {
+						add(name, wrong)
+					}
+					if !n.hex {
+						add(name, "0x10")
+					}
+				}
 				if _, number := f.Value.(*count); number {
 					for _, wrong := range []string{"x", "-1", "1.5", "0x10", "1e3", "8kk", " 8", "99999999999999999999", "3G"} {
 						add(name, wrong)
 					}
 				}
-			case *cli.Uint64Flag:
-				add(name, "-1")
-				add(name, "18446744073709551616")
+			case *cli.IntFlag, *cli.UintFlag, *cli.Uint64Flag:
+				panic(name + ": reads octal numbers and underscores; a whole does not")
 			case *cli.Float64Flag:
 				for _, wrong := range []string{"x", "NaN", "Inf", "-1", "1e999"} {
 					add(name, wrong)
