@@ -76,7 +76,8 @@ func mustRenderHarmlessly(t *testing.T, runs []Run) {
 		}
 		for _, r := range out.String() {
 			if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r)) {
-				t.Errorf("%s has the character %U", name, r)
+				at := strings.IndexRune(out.String(), r)
+				t.Errorf("%s has the character %U: %q", name, r, out.String()[max(0, at-80):min(out.Len(), at+40)])
 				break
 			}
 		}

@@ -94,7 +94,7 @@ func compareHopsPhase(own, objects *cell, phase string) string {
 	if a.N == 0 || o.N == 0 || net.N == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%s %s against %s", phase, duration(a.Median), duration(o.Median))
+	text := fmt.Sprintf("%s %s against %s", plain(phase), duration(a.Median), duration(o.Median))
 	switch {
 	case !net.HasInterval():
 		return fmt.Sprintf("%s (%s, too few to tell them apart)", text, sampleSize(net.N, boots(own.runs)))

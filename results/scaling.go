@@ -41,7 +41,7 @@ func scalingSentences(b block) []string {
 			ratio := ratioWithin(c.runs, one.runs, phase, WallTime)
 			switch {
 			case ratio.HasInterval():
-				parts = append(parts, fmt.Sprintf("%s %s", phase, ratioText(ratio)))
+				parts = append(parts, fmt.Sprintf("%s %s", plain(phase), ratioText(ratio)))
 			case ratio.N > 0:
 				few = ratio.N
 			}

@@ -46,7 +46,8 @@ func exitCode(err error, stderr io.Writer) int {
 	if errors.As(err, &child) {
 		return int(child)
 	}
-	fmt.Fprintln(stderr, "fibchurn:", shortened(harmless(strings.ReplaceAll(err.Error(), "\n", "; "))))
+	line := strings.NewReplacer("\n", "; ", "\t", `\t`).Replace(err.Error())
+	fmt.Fprintln(stderr, "fibchurn:", shortened(harmless(line)))
 	var usage *usageError
 	var helpTopic cli.ExitCoder // the library's word for "help xyzzy"
 	var process *exec.ExitError // of a child: it is an ExitCoder, too
