@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -136,6 +137,11 @@ func TestStdoutGone(t *testing.T) {
 // A terminal that vanishes interrupts the session, though nothing can be shown then.
 func TestTerminalVanishes(t *testing.T) {
 	netnstest.Root(t)
+	// A process that takes a signal passes it on as not ignored, also where nohup or a
+	// background job started the tests.
+	hangUps := make(chan os.Signal, 1)
+	signal.Notify(hangUps, unix.SIGHUP)
+	defer signal.Stop(hangUps)
 	before := readHostState(t)
 	for _, rootless := range []bool{false, true} {
 		for _, args := range []string{"suite quick", "suite quick --format ktap", "delete-iface --subnets 64 -j"} {
