@@ -45,13 +45,20 @@ type detector struct {
 
 func newDetector(alpha float64) *detector { return &detector{alpha, map[[2]int]float64{}} }
 
-// detectable returns the change as a fraction of base; +Inf where there is none,
-// NaN where the spread (logSpread) is not known.
+// mostDetectable is the largest change that is spoken of, as a fraction: where it
+// takes more than 11 times as long to be found, the samples say nothing.
+const mostDetectable = 10
+
+// detectable returns the change as a fraction of base; +Inf where there is none up to
+// mostDetectable, NaN where the spread (logSpread) is not known.
 func (d *detector) detectable(n, m int, spread float64) float64 {
 	if !(spread > 0) {
 		return math.NaN()
 	}
-	return math.Expm1(d.shift(n, m) * spread)
+	if change := math.Expm1(d.shift(n, m) * spread); change <= mostDetectable {
+		return change
+	}
+	return math.Inf(1)
 }
 
 // samplesFor returns how many samples a side show a change of that fraction: 0

@@ -258,6 +258,9 @@ func TestDetectorLimits(t *testing.T) {
 	if got := d.detectable(5, 5, 0); !math.IsNaN(got) {
 		t.Errorf("without a spread: %g", got)
 	}
+	if got := d.detectable(6, 6, 2); !math.IsInf(got, 1) {
+		t.Errorf("6 samples that differ by factors find %g", got)
+	}
 	if got := d.samplesFor(0.001, 1); got != -1 {
 		t.Errorf("0.1 %% in a spread of 100 %%: %d samples", got)
 	}
