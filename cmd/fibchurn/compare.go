@@ -180,7 +180,7 @@ func flagsAfterFiles(c *cli.Context) (files []string, err error) {
 			value = args[i]
 		}
 		if err := c.Set(full, value); err != nil {
-			return nil, usageErrorf("invalid value %q for flag -%s", value, name)
+			return nil, usageErrorf("invalid value %q for flag -%s: %v", value, name, err)
 		}
 	}
 	return files, nil
