@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"fibchurn/internal/foreign"
 )
 
 // MaxLine is the length in bytes of the longest line that Read takes.
@@ -58,8 +60,8 @@ func read(r io.Reader, name string, maxLine int) (runs []Run, warnings []error, 
 			return runs, warnings, &LineError{name, number, err}
 		}
 		if number == 1 {
-			if what := foreign(line); what != "" {
-				return runs, warnings, &LineError{name, number, &noRunError{why: ": " + what}}
+			if kind := foreign.Kind(line); kind != "" {
+				return runs, warnings, &LineError{name, number, foreignError(kind)}
 			}
 		}
 		// Some editors begin a file with a byte-order mark; cat leaves it at the start of a line.
@@ -78,21 +80,13 @@ func read(r io.Reader, name string, maxLine int) (runs []Run, warnings []error, 
 	}
 }
 
-// foreign says what a file is that begins so and is no text in UTF-8.
-func foreign(start []byte) string {
-	for _, f := range []struct{ magic, what string }{
-		{"\xff\xfe", "the file is in UTF-16, not in UTF-8"},
-		{"\xfe\xff", "the file is in UTF-16, not in UTF-8"},
-		{"\x1f\x8b", "the file is compressed with gzip; decompress it first"},
-		{"BZh", "the file is compressed with bzip2; decompress it first"},
-		{"\xfd7zXZ\x00", "the file is compressed with xz; decompress it first"},
-		{"\x28\xb5\x2f\xfd", "the file is compressed with zstd; decompress it first"},
-	} {
-		if bytes.HasPrefix(start, []byte(f.magic)) {
-			return f.what
-		}
+// foreignError is of a file that holds no text.
+func foreignError(kind string) error {
+	remedy := "; decompress it first"
+	if kind == foreign.UTF16 {
+		remedy = ", not in UTF-8"
 	}
-	return ""
+	return &noRunError{why: ": the file is " + kind + remedy}
 }
 
 // readLine returns the next line, or io.EOF with the last one. It holds at most

@@ -1,14 +1,12 @@
 package vm
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"fibchurn/internal/machine"
 )
 
 const qemuProgram = "qemu-system-x86_64"
@@ -92,7 +90,7 @@ func accelerators(wanted string) ([]string, error) {
 	if wanted == AccelTCG {
 		return []string{AccelTCG}, nil
 	}
-	err := tryKVM()
+	err := machine.KVM()
 	switch {
 	case wanted == AccelAuto && err != nil:
 		return []string{AccelTCG}, nil
@@ -106,26 +104,4 @@ func accelerators(wanted string) ([]string, error) {
 		}
 	}
 	return []string{AccelKVM}, nil
-}
-
-// tryKVM makes a virtual machine and closes it: the device can be there, and open,
-// without a processor that can do it.
-func tryKVM() error {
-	f, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)
-	if errors.Is(err, os.ErrNotExist) {
-		return errors.New("there is no /dev/kvm")
-	}
-	if err != nil {
-		return fmt.Errorf("/dev/kvm: %s", reason(err))
-	}
-	defer f.Close()
-	const createVM = 0xAE01 // KVM_CREATE_VM
-	fd, err := unix.IoctlRetInt(int(f.Fd()), createVM)
-	for err == unix.EINTR { // a signal came while it took the locks of all mappings
-		fd, err = unix.IoctlRetInt(int(f.Fd()), createVM)
-	}
-	if err != nil {
-		return fmt.Errorf("/dev/kvm makes no virtual machine: %s", reason(err))
-	}
-	return unix.Close(fd)
 }

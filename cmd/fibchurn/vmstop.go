@@ -40,12 +40,15 @@ func (p *runsPace) patience(now time.Time) time.Duration {
 // hurried ends with abort, and after the end of stop and the pace's patience.
 func (p *runsPace) hurried(stop, abort context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(abort)
-	context.AfterFunc(stop, func() {
+	forget := context.AfterFunc(stop, func() {
 		select {
 		case <-time.After(p.patience(time.Now())):
 			cancel()
 		case <-ctx.Done():
 		}
 	})
-	return ctx, cancel
+	return ctx, func() {
+		forget()
+		cancel()
+	}
 }

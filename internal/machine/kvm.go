@@ -14,6 +14,15 @@ import (
 // kvmAPIVersion is the only one since Linux 2.6.22 (Documentation/virt/kvm/api.rst).
 const kvmAPIVersion = 12
 
+// KVM returns nil where /dev/kvm makes virtual machines, else an error that says why it
+// does not. What they boot is not tried.
+func KVM() error {
+	if f := judgeKVM(tryKVM(running)); f.status != OK {
+		return errors.New(f.detail)
+	}
+	return nil
+}
+
 func probeKVM(t tree) finding {
 	f := judgeKVM(tryKVM(t))
 	if f.status == OK && pvmOnly(t) {

@@ -12,7 +12,12 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"fibchurn/internal/foreign"
 )
+
+// byteOrderMark is what some editors begin a text in UTF-8 with.
+const byteOrderMark = "\ufeff"
 
 // A FileContent is what a prefix file held.
 type FileContent struct {
@@ -168,8 +173,13 @@ func (c *collector) parse(content *bufio.Reader, head []byte) error {
 		c.content.Format = FormatRouteSave
 		return c.readRouteSave(content, order)
 	}
-	if err := foreign(head); err != nil {
-		return err
+	switch kind := foreign.Kind(head); {
+	case compressionOf(head) != "":
+		return errors.New("is compressed twice")
+	case kind == foreign.UTF16:
+		return errors.New("is in UTF-16, which is not read; convert it to UTF-8 first")
+	case kind != "":
+		return fmt.Errorf("is %s, which is not read; decompress it first", kind)
 	}
 	marked := bytes.HasPrefix(head, []byte(byteOrderMark))
 	if marked {
@@ -178,8 +188,6 @@ func (c *collector) parse(content *bufio.Reader, head []byte) error {
 	}
 	text := bytes.TrimLeft(head, " \t\r\n")
 	switch {
-	case compressionOf(head) != "":
-		return errors.New("is compressed twice")
 	case isMRT(head):
 		c.content.Format = FormatMRT
 		return c.readMRT(content)
